@@ -27,9 +27,10 @@ use crate::evidence::Evidence;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::Phase;
+use crate::prefetch_queue::AHEAD;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
-use crate::slice::{CHUNK_UNITS, OBJECTS_PER_STEP};
+use crate::slice::CHUNK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
@@ -183,7 +184,7 @@ impl DeferredDriver {
                 Stage::Keys => self.empty_held_back(heap),
                 Stage::Slots => self.forget_slots_of_unmarked(heap, units),
                 Stage::Release => self.release_unmarked(heap),
-                Stage::Free => self.free_dead(heap, units),
+                Stage::Free => self.free_dead(heap),
             };
             match spent {
                 Some(spent) => units -= spent,
@@ -315,14 +316,18 @@ impl DeferredDriver {
     /// What the mark has found is what it condemned, and what died by counting since it knew that to be dead: all that
     /// ephemerons released with their keys. (Of a weak map whose values led to their keys each mark freed nearly all, was
     /// thought to have freed nothing, and the next came ever later.)
-    fn free_dead(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
-        let most = (units / 2).clamp(1, OBJECTS_PER_STEP as i64) as usize;
-        let (objects, unmarked_bytes) = heap.free_condemned(self.mark.died_before, most);
-        if objects == 0 {
-            self.end_mark(heap);
+    fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
+        match heap.deferred.dead_queue.pop() {
+            Some(object) => {
+                heap.deferred.dead_queue.prefetch_below(AHEAD);
+                if heap.deferred.dead_queue.len() >= self.mark.died_before && !MARK.get(object.granule()) {
+                    self.mark.found.freed += object.type_info().cell_bytes_of(object);
+                }
+                heap.free(object);
+            }
+            None => self.end_mark(heap),
         }
-        self.mark.found.freed += unmarked_bytes;
-        Some(1 + 2 * objects as i64 + heap.large.leaving.take_units())
+        Some(2 + heap.large.leaving.take_units())
     }
 
     fn end_mark(&mut self, heap: &mut Heap) {

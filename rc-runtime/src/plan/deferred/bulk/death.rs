@@ -3,12 +3,9 @@
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::memory::range::{self, BUFFERED, LIVE, MARK};
+use crate::memory::range::{self, BUFFERED, LIVE};
 use crate::object::{ObjectRef, flag};
 use crate::plan::deferred::count::STUCK;
-
-/// Objects that are fetched before it is their turn.
-const AHEAD: usize = 8;
 
 impl Heap {
     /// Releases what plain objects at the end of the free queue refer to, and gives their memory back, while `units` last. Stops
@@ -63,38 +60,6 @@ impl Heap {
         self.statistics.live_objects -= freed;
         self.statistics.live_bytes -= bytes;
         self.statistics.freed_mature_objects += freed;
-    }
-
-    /// A mark is over: frees up to `most` of the objects that it kept although they were dead, those first that died last. How many,
-    /// and the bytes of those among them that are unmarked, but for the first `died_before` of the list.
-    pub fn free_condemned(&mut self, died_before: usize, most: usize) -> (usize, u64) {
-        let mut dead = std::mem::take(&mut self.deferred.dead_queue);
-        let (mut shape, mut last_block) = (Shape::NONE, u32::MAX);
-        let (mut objects, mut freed, mut bytes, mut unmarked_bytes) = (0, 0, 0, 0);
-        while objects < most
-            && let Some(object) = dead.pop()
-        {
-            dead.prefetch_below(AHEAD);
-            objects += 1;
-            let header = object.header();
-            let is_plain = shape.fits(object, (header >> 32) as u32, flag::MATURE | flag::DEAD);
-            if dead.len() >= died_before && !MARK.get(object.granule()) {
-                unmarked_bytes += if is_plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
-            }
-            if !is_plain || header as u32 != 0 || self.zeal.is_some() {
-                self.free(object);
-                continue;
-            }
-            object.set_count(0);
-            freed += 1;
-            bytes += shape.cell;
-            self.forget_cell(object, shape.cell, &mut last_block);
-        }
-        self.statistics.live_objects -= freed;
-        self.statistics.live_bytes -= bytes;
-        self.statistics.freed_mature_objects += freed;
-        self.deferred.dead_queue = dead;
-        (objects, unmarked_bytes)
     }
 
     /// A dead object is no candidate, its cell is free, and its block has had a death. What stays in the tables are its
