@@ -4,7 +4,8 @@
 //! here, without counting the making. The tests below show that each state is as its name says: a ring that is not
 //! tried, or a write that is not logged, would give a good but wrong number. `compiled.rs` counts the code that the
 //! lowering emits, in executables made of `compiled/`, which bring their objects into a state themselves. The
-//! workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
+//! workloads in `workloads/` are kernels, timed by `cargo xtask bench compare`; `programs/` are whole programs, timed by
+//! `cargo xtask bench programs`.
 
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;

@@ -297,7 +297,8 @@ void *tally_weak_get(const void *weak_or_slot);
 /* [leaf] The same of a target that the program has read from a weak slot by itself, with no safepoint since: for tagged words. */
 void *tally_weak_upgrade(void *target);
 
-/* [leaf] Lets `slot`, an aligned word of `object` that its descriptor does not name, refer to `target` without keeping it alive. Null ends that.
+/* [leaf] Lets `slot`, an aligned word of `object` that its descriptor does not name, refer to `target` without keeping it alive. Null ends that,
+ * not a plain store of null.
  * A tagged word is stored over it afterwards, plainly. */
 void tally_weak_write(void *object, void *slot, void *target);
 

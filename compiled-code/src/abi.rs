@@ -135,7 +135,7 @@ extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
     // SAFETY: [HEADER] a registered type's.
     // SAFETY: borrowed for this statement alone.
-    answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
+    answer(unsafe { thread_heap() }.allocate_array_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
 }
 
 extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
@@ -145,7 +145,7 @@ extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
 
 extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
     // SAFETY: borrowed for this statement alone.
-    answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), length))
+    answer(unsafe { thread_heap() }.allocate_array_owned(registered(descriptor), length))
 }
 
 extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {

@@ -5,8 +5,6 @@
 //! a caller that stops between two visits puts its content back.
 
 use tally_heap::ObjectRef;
-use tally_heap::memory::range;
-use tally_heap::object::HEADER_BYTES;
 
 /// Objects that are fetched before it is their turn, here and where a list is gone through.
 pub(crate) const AHEAD: usize = 8;
@@ -31,7 +29,8 @@ impl PrefetchQueue {
         while self.waiting < AHEAD
             && let Some(object) = pop()
         {
-            range::prefetch(object.address() - HEADER_BYTES);
+            object.prefetch_header();
+            object.prefetch_next_line();
             self.objects[(self.at + self.waiting) % AHEAD] = Some(object);
             self.waiting += 1;
         }
@@ -55,6 +54,7 @@ impl PrefetchQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tally_heap::memory::range;
 
     fn object(number: u64) -> ObjectRef {
         // SAFETY: an address that is not read.

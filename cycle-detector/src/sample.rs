@@ -7,6 +7,8 @@
 const STREAK: u32 = 32;
 /// One in so many is tried at least; of batches, too.
 pub(crate) const EVERY_MAX: u32 = 256;
+/// Up to one in so many the candidates that come next are fetched.
+const DENSE: u32 = 4;
 /// A trial has paid if it freed an object for so many references followed.
 pub(crate) const PAYS: u64 = 8;
 
@@ -36,6 +38,20 @@ impl Sample {
         }
         self.at = 0;
         true
+    }
+
+    /// Whether the next candidate is not tried, whatever it is.
+    #[inline(always)]
+    pub(crate) fn passes_over(&mut self) -> bool {
+        let passes = self.at + 1 < self.every;
+        self.at += u32::from(passes);
+        passes
+    }
+
+    /// Whether so many are tried that fetching what comes next pays.
+    #[inline(always)]
+    pub(crate) fn is_dense(&self) -> bool {
+        self.every <= DENSE
     }
 
     /// A trial freed so many objects, and followed so many references.
@@ -78,5 +94,17 @@ mod tests {
             }
         }
         assert!((0..10).all(|_| sample.takes()), "all are tried again");
+    }
+
+    /// Whether candidates are looked at first, or passed over unseen, as many of them are tried.
+    #[test]
+    fn as_many_are_tried_where_those_passed_over_are_not_looked_at() {
+        for every in [1, 2, 4, 8, 256] {
+            let tried = |unseen: bool| {
+                let mut sample = Sample { every, ..Sample::default() };
+                (0..4096).filter(|_| !(unseen && sample.passes_over()) && sample.takes()).count()
+            };
+            assert_eq!((tried(true), tried(false)), (4096 / every as usize, 4096 / every as usize));
+        }
     }
 }

@@ -109,6 +109,11 @@ impl Block {
             .is_some_and(|value| value.is(Opcode::LLVMLandingPad))
     }
 
+    /// Removes a block that nothing leads to from its function.
+    pub(crate) fn delete(self) {
+        raw!(LLVMDeleteBasicBlock(self.0));
+    }
+
     /// The number of edges that enter it.
     pub(crate) fn predecessor_count(self) -> usize {
         let users = Value(raw!(LLVMBasicBlockAsValue(self.0))).users();

@@ -299,8 +299,12 @@ impl<'a> Lowering<'a> {
                 }
                 counts.expand_write(&self.builder, self.options, counted, call);
             }
-            // Only the object's type knows how the word is read: the runtime counts.
-            Callee::WriteWord => self.report.barriers += 1,
+            Callee::WriteWord => {
+                self.report.barriers += 1;
+                if !self.options.zeal {
+                    counts.expand_word_write(&self.builder, self.options, counted, call);
+                }
+            }
             Callee::GcRead => _ = barrier::read(&self.builder, call),
             _ => {}
         }

@@ -80,6 +80,18 @@ impl Heap {
         self.allocate_with_host(info, length)
     }
 
+    /// The same for an object that compiled code does not allocate inline, such as an array.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    #[inline(always)]
+    pub fn allocate_array_owned(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        match self.allocate_at_once(info, length) {
+            Some(object) => Ok(object),
+            None => self.allocate_owned(info, length),
+        }
+    }
+
     /// The same; the host's callbacks are called (`limits`).
     #[inline(always)]
     fn allocate_with_host(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {

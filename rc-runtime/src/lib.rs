@@ -42,6 +42,7 @@ pub mod services;
 mod turn;
 pub mod type_registry;
 pub mod visit;
+pub mod word_reading;
 pub mod zeal;
 
 pub use descriptor::TypeDescriptor;

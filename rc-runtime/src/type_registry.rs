@@ -17,6 +17,7 @@ use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
+use crate::word_reading;
 use dashmap::DashMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -54,6 +55,15 @@ pub enum Reading {
     },
     /// The trace function knows.
     Traced(TraceFunction),
+}
+
+impl Reading {
+    fn number(self) -> u64 {
+        match self {
+            Reading::Masked { mask, pattern, pointer } => word_reading::number(mask, pattern, pointer),
+            Reading::Plain | Reading::Traced(_) => word_reading::NO_NUMBER,
+        }
+    }
 }
 
 /// A type as the heap sees it.
@@ -255,6 +265,8 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
+    // SAFETY: as above.
+    unsafe { *range::reading_cell(id) = info.reading.number() };
     types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))
 }

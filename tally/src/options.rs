@@ -105,6 +105,7 @@ impl HeapOptions {
             epoch_bytes: self
                 .epoch_bytes
                 .map_or(inner.epoch_bytes, |bytes| bytes.max(tally_heap::services::control::EPOCH_BYTES_MIN)),
+            epoch_grows: self.epoch_bytes.is_none(),
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
             ..inner

@@ -50,24 +50,30 @@ impl std::ops::AddAssign for Compared {
     }
 }
 
-/// `witness.c`, compiled for both builds.
+/// `witness.c`, compiled for both builds, and modules that many programs are linked with.
 #[derive(Debug)]
 pub struct Witness {
     shadow: PathBuf,
     tally: PathBuf,
+    /// Their objects over the shadow stack.
+    shared: HashMap<PathBuf, PathBuf>,
 }
 
 impl Witness {
-    /// Compiles it into a folder.
+    /// Compiles it into a folder, and the modules of textual IR that programs share.
     ///
     /// # Errors
     /// The message of clang.
-    pub fn compile(folder: &Path) -> Result<Witness, String> {
+    pub fn compile(folder: &Path, modules: &[PathBuf]) -> Result<Witness, String> {
         let source = folder.join("witness.c");
         std::fs::write(&source, WITNESS).map_err(|error| error.to_string())?;
+        let shared = modules.iter().enumerate().map(|(number, module)| {
+            Ok((module.clone(), over_shadow_stack(&read(module)?, &folder.join(format!("shared{number}.ll")))?))
+        });
         Ok(Witness {
             shadow: compile(&source, &folder.join("witness.shadow.o"), &["-c", "-DSHADOW"])?,
             tally: compile(&source, &folder.join("witness.ll"), &["-S", "-emit-llvm"])?,
+            shared: shared.collect::<Result<_, String>>()?,
         })
     }
 }
@@ -97,16 +103,15 @@ impl Opinion {
         arguments: &[OsString],
         looks_max: u64,
     ) -> Result<Opinion, String> {
-        let write = |name: String, text: &str| {
-            let file = folder.join(name);
-            std::fs::write(&file, text).map(|()| file).map_err(|error| error.to_string())
-        };
         let (mut shadow, mut files) = (vec![witness.shadow.clone()], vec![witness.tally.clone()]);
         for (number, module) in modules.iter().enumerate() {
-            let text = std::fs::read_to_string(module).map_err(|error| format!("{}: {error}", module.display()))?;
-            files.push(write(format!("{number}.tally.ll"), &instrument::for_tally(&text))?);
-            let module = write(format!("{number}.shadow.ll"), &instrument::for_shadow_stack(&text))?;
-            shadow.push(compile(&module, &module.with_extension("o"), &["-c", "-O0"])?);
+            let (text, file) = (read(module)?, folder.join(format!("{number}.tally.ll")));
+            std::fs::write(&file, instrument::for_tally(&text)).map_err(|error| error.to_string())?;
+            files.push(file);
+            shadow.push(match witness.shared.get(module) {
+                Some(made) => made.clone(),
+                None => over_shadow_stack(&text, &folder.join(format!("{number}.shadow.ll")))?,
+            });
         }
         for (number, file) in native.iter().enumerate() {
             shadow.push(compile(file, &folder.join(format!("{number}.native.o")), &["-c"])?);
@@ -183,6 +188,16 @@ impl Opinion {
         let text = std::fs::read_to_string(&place).map_err(|error| format!("{named}: {error}"))?;
         Ok((Account::read(&text)?, done.stdout))
     }
+}
+
+fn read(module: &Path) -> Result<String, String> {
+    std::fs::read_to_string(module).map_err(|error| format!("{}: {error}", module.display()))
+}
+
+/// Writes the module's text for the shadow stack to `file`, and compiles that; returns the path of the object.
+fn over_shadow_stack(text: &str, file: &Path) -> Result<PathBuf, String> {
+    std::fs::write(file, instrument::for_shadow_stack(text)).map_err(|error| error.to_string())?;
+    compile(file, &file.with_extension("o"), &["-c", "-O0"])
 }
 
 /// Compiles a file with clang 22; returns the path of the result.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! build DIR     tally-deferred, tally-prompt and hand-freed, each taking a workload's name   bench/build.rs
+//! programs      whole programs on Tally, freed by hand, and on Boehm's collector           bench/programs.rs
 //! compare       interleaved rounds of the three, CPU time, ratios, sums checked              bench/compare.rs
 //! peers         other heaps and languages on the same workloads                              bench/peers.rs
 //! scaling       garbage and epochs beside live heaps of all sizes                            bench/scaling.rs
@@ -19,6 +20,8 @@ mod document;
 mod lowering;
 pub mod measure;
 mod peers;
+mod programs;
+mod rounds;
 mod scaling;
 mod utilisation;
 
@@ -29,7 +32,9 @@ use crate::failure::Outcome;
 pub enum Command {
     /// Build the workloads under both of Tally's plans and with hand-written frees
     Build(build::Arguments),
-    /// Time them side by side and print the ratios
+    /// Whole programs on Tally, freed by hand, and on Boehm's collector
+    Programs(programs::Arguments),
+    /// Time the workloads side by side and print the ratios
     Compare(compare::Arguments),
     /// Other heaps and other languages on the same workloads
     Peers(peers::Arguments),
@@ -45,6 +50,7 @@ pub enum Command {
 pub fn bench(command: &Command) -> Outcome {
     match command {
         Command::Build(arguments) => build::build(arguments),
+        Command::Programs(arguments) => programs::programs(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Peers(arguments) => peers::peers(arguments),
         Command::Scaling(arguments) => scaling::scaling(arguments),

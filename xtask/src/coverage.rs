@@ -21,7 +21,7 @@ const CRATES: [(&str, &str); 5] = [
     ("stack-roots", "stack-roots"),
     ("tally-heap", "rc-runtime"),
     ("tally-collector", "cycle-detector"),
-    ("tally", "tally"),
+    ("tally-gc", "tally"),
 ];
 
 /// The suites of `tests/`, as filters of its executable, that drive the heap by itself.

@@ -142,6 +142,7 @@ impl RunOptions {
         HeapOptions {
             heap_limit: self.heap_limit,
             epoch_bytes: self.epoch_bytes.unwrap_or(default.epoch_bytes).max(EPOCH_BYTES_MIN),
+            epoch_grows: self.epoch_bytes.is_none(),
             slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: self.pause_goal_ns,
             count_objects: self.stats.is_some() || self.leak_check || self.zeal,
@@ -237,7 +238,8 @@ mod tests {
             let run = RunOptions { pause_goal_ns: goal, epoch_bytes: Some(1), ..RunOptions::default() };
             let heap = run.heap_options();
             assert_eq!((heap.slice_ns, heap.pause_goal_ns), (slice, goal), "{goal:?}");
-            assert_eq!((heap.epoch_bytes, heap.count_objects), (4096, false));
+            assert_eq!((heap.epoch_bytes, heap.epoch_grows, heap.count_objects), (4096, false, false));
+            assert!(RunOptions::default().heap_options().epoch_grows, "nobody has asked for a length");
         }
     }
 

@@ -76,6 +76,36 @@ fn nothing_dies_while_the_collector_is_stopped() {
     });
 }
 
+/// An epoch is an eighth of what is alive if that is more than was asked for, unless the program has said how long it is to be, or
+/// memory is limited.
+#[test]
+fn epochs_grow_with_the_live_heap() {
+    const EPOCH: u64 = 64 << 10;
+    const LIVE: u64 = 3 << 20;
+    for (heap_limit, grows) in [(None, true), (None, false), (Some(1 << 30), true)] {
+        let options = HeapOptions { epoch_bytes: EPOCH, epoch_grows: grows, heap_limit, ..HeapOptions::default() };
+        let mut m = new_mutator(options).expect("address space");
+        assert_eq!(m.heap().epoch_bytes(), EPOCH, "nothing is alive");
+        while m.statistics().allocated_bytes < LIVE {
+            let object = node(&mut m);
+            m.push_root(Some(object));
+            m.heap().count_hole();
+        }
+        m.collect();
+        let live = m.statistics().live_bytes;
+        let epoch = if grows && heap_limit.is_none() { live / 8 } else { EPOCH };
+        assert_eq!(m.heap().epoch_bytes(), epoch);
+        let before = m.statistics();
+        while m.statistics().allocated_bytes < before.allocated_bytes + 8 * LIVE {
+            allocate_garbage(&mut m, 1000);
+        }
+        let (epochs, most) = (m.statistics().epochs - before.epochs, 8 * LIVE / epoch);
+        assert!((most / 4..=most + 1).contains(&epochs), "{epochs} epochs, {most} at most");
+        m.set_epoch_bytes(EPOCH);
+        assert_eq!(m.heap().epoch_bytes(), EPOCH, "the program has asked for it");
+    }
+}
+
 /// scenario 31: candidates are noted meanwhile.
 #[test]
 fn garbage_made_while_stopped_is_found_after_the_restart() {

@@ -30,3 +30,4 @@ mod weak_callbacks;
 mod weak_maps;
 mod weak_random;
 mod weak_slices;
+mod wide_objects;

@@ -173,6 +173,22 @@ fn weak_reference_that_dies_with_its_target() {
     });
 }
 
+/// Young garbage is gone through in the order in which it got weak references: whoever came first is still known to be dead when its
+/// target's turn comes.
+#[test]
+fn weak_reference_that_was_listed_before_its_target() {
+    for_all_heaps(|m| {
+        let first = rooted(m);
+        let weak = m.new_weak_with(first, note).expect("memory");
+        m.push_root(Some(weak));
+        let second = rooted(m);
+        m.write_weak(weak, weak.slot(0), Some(second));
+        m.truncate_roots(0);
+        m.collect();
+        assert_eq!(called(), []);
+    });
+}
+
 unsafe extern "C-unwind" fn fail(weak: *mut c_void) {
     // SAFETY: as the runtime's caller.
     unsafe { note(weak) };

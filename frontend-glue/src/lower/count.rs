@@ -18,6 +18,7 @@ mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
+mod known_ways;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
@@ -29,6 +30,7 @@ mod remark;
 mod returns;
 mod slots;
 mod unwinding;
+mod write_word;
 
 pub use damage::Damage;
 use out_parameters::OutParameters;
@@ -58,6 +60,8 @@ pub(super) struct Counts {
     patterns: Patterns,
     /// Found once all roots of the module are known.
     out_parameters: OutParameters,
+    /// How the module's types read tagged words. Found then, too.
+    words_of_fields: Option<OneWord>,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
     /// The operation that a test has damaged.
@@ -90,6 +94,7 @@ impl Counts {
             facts,
             patterns,
             out_parameters: OutParameters::default(),
+            words_of_fields: None,
             remarks: Vec::new(),
             placed: 0,
             damaged: None,
@@ -104,6 +109,7 @@ impl Counts {
         managed: &HandleSet<Value>,
         rooted: &[(Value, Vec<Root>)],
     ) {
+        self.words_of_fields = write_word::reading_of(callees, builder.module(), rooted);
         self.out_parameters = OutParameters::note(builder, callees, &mut self.facts, managed, rooted);
     }
 
@@ -121,7 +127,10 @@ impl Counts {
         options: &LowerOptions,
     ) -> Result<Counted, String> {
         if self.patterns.lazy_roots && !options.zeal {
-            returns::separate(builder, function, roots.len());
+            if !roots.is_empty() {
+                known_ways::separate(builder, callees, function);
+            }
+            returns::separate(builder, callees, function, roots.len());
         }
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let takes = self.patterns.moves && !returns_twice;
@@ -290,6 +299,11 @@ impl Counts {
         self.expansion(builder, options, counted).write(call);
     }
 
+    /// Puts inline code in front of a write of a tagged word.
+    pub(super) fn expand_word_write(&self, builder: &Builder, options: &LowerOptions, counted: &Counted, call: Call) {
+        self.expansion(builder, options, counted).write_word(call);
+    }
+
     fn expansion<'a>(&'a self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
         Expansion {
             builder,
@@ -300,6 +314,7 @@ impl Counts {
             shadows: &counted.shadows,
             words: &counted.words,
             out_parameters: &self.out_parameters,
+            words_of_fields: self.words_of_fields,
         }
     }
 
@@ -319,9 +334,16 @@ pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
     let mut managed = crate::verify::source::managed_functions(module, &[]);
     let facts = Facts::of(&builder, &callees, &mut managed, Patterns::ALL);
     let out_parameters = OutParameters::default();
-    let remarks = Vec::new();
-    let counts =
-        Counts { operations, facts, patterns: Patterns::ALL, out_parameters, remarks, placed: 0, damaged: None };
+    let counts = Counts {
+        operations,
+        facts,
+        patterns: Patterns::ALL,
+        out_parameters,
+        words_of_fields: None,
+        remarks: Vec::new(),
+        placed: 0,
+        damaged: None,
+    };
     let mut gcroots = super::roots::gcroots(&callees);
     let asked = HandleSet::default();
     let imbalances = managed.into_iter().filter_map(|function| {

@@ -102,6 +102,11 @@ impl OneWord {
         if descriptor.size != 8 || descriptor.references.as_deref() != Some(&[0]) {
             return None;
         }
+        OneWord::of_fields(module, address)
+    }
+
+    /// How the fields are read of objects of the type at `address`. `None` also if only `trace` or another module knows.
+    pub(crate) fn of_fields(module: Module, address: Value) -> Option<OneWord> {
         let image = Image { module, constant: address.definitive_initializer()? };
         match image.u32_at(offset_of!(RawDescriptor, slot_kind))? {
             kind if kind == SlotKind::Pointer as u32 => Some(OneWord::PLAIN),

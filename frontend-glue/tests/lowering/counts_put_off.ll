@@ -1,5 +1,6 @@
 ; Pattern "postponed": a loop of writes that meets no safepoint but polls of the lowering's own notes what it would count, and every
-; stop that it may reach makes up for it first. What falls between is put off along with the writes.
+; stop that it may reach makes up for it first. What falls between is put off along with the writes. A loop that writes to one word again
+; and again counts at once: a variable, a field of an object that stays the same, in a root that nothing is stored to meanwhile.
 ; OPTIONS: operations
 ; CHECK: define void @loop_of_writes
 ; CHECK-NOT: tally.count.apply
@@ -45,12 +46,21 @@
 ; CHECK: call void @tally.count.apply()
 ; CHECK: call void (...) @tally.count.drain()
 ; CHECK: call void @poke()
+; CHECK: define void @one_variable
+; CHECK-NOT: tally.count.apply
+; CHECK: define void @one_field
+; CHECK-NOT: tally.count.apply
+; CHECK: define void @field_of_another_each_time
+; CHECK: call void @tally.count.apply()
 ; CHECK: define void @end_of_file
 ; REMARK-DAG: in @loop_of_writes: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @call_behind_the_loop: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @call_on_one_way: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @drop_behind_the_loop: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @call_behind_a_polled_loop: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @field_of_another_each_time: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @field_of_another_each_time: remark: no count: root `root` borrowed its object from safepoint to safepoint
+; REMARK-DAG: in @field_of_another_each_time: remark: no count: root `root` borrowed its object from safepoint to safepoint
 @global = global ptr null
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
@@ -85,12 +95,17 @@ done:
   call void @poke()
   ret void
 }
-define void @call_on_one_way(i64 %n) nounwind gc "refcount-prompt" {
+define void @call_on_one_way(ptr %object, i64 %n) nounwind gc "refcount-prompt" {
 entry:
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr %object, ptr %root
   br label %round
 round:
   %i = phi i64 [ 0, %entry ], [ %next, %latch ]
-  call void @llvm.gcwrite(ptr null, ptr @global, ptr @global)
+  %o = load ptr, ptr %root
+  %slot = getelementptr ptr, ptr %o, i64 %i
+  call void @llvm.gcwrite(ptr null, ptr %o, ptr %slot)
   %bits = and i64 %i, 1023
   %now = icmp eq i64 %bits, 0
   br i1 %now, label %calling, label %latch
@@ -177,6 +192,56 @@ round:
   br i1 %more, label %round, label %done
 done:
   call void @poke()
+  ret void
+}
+define void @one_variable(ptr %o, i64 %n) nounwind gc "refcount-prompt" {
+entry:
+  br label %round
+round:
+  %i = phi i64 [ 0, %entry ], [ %next, %round ]
+  call void @llvm.gcwrite(ptr %o, ptr @global, ptr @global)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %round, label %done
+done:
+  ret void
+}
+define void @one_field(ptr %o, i64 %n) nounwind gc "refcount-prompt" {
+entry:
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr %o, ptr %root
+  br label %round
+round:
+  %i = phi i64 [ 0, %entry ], [ %next, %round ]
+  %object = load ptr, ptr %root
+  %field = getelementptr i8, ptr %object, i64 8
+  %first = load ptr, ptr %field
+  %link = load ptr, ptr %first
+  call void @llvm.gcwrite(ptr %link, ptr %object, ptr %field)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %round, label %done
+done:
+  ret void
+}
+define void @field_of_another_each_time(ptr %o, i64 %n) nounwind gc "refcount-prompt" {
+entry:
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr %o, ptr %root
+  br label %round
+round:
+  %i = phi i64 [ 0, %entry ], [ %next, %round ]
+  %object = load ptr, ptr %root
+  %link = load ptr, ptr %object
+  store ptr %link, ptr %root
+  %field = getelementptr i8, ptr %object, i64 8
+  call void @llvm.gcwrite(ptr %o, ptr %object, ptr %field)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %round, label %done
+done:
   ret void
 }
 define void @end_of_file() gc "refcount-prompt" {

@@ -11,6 +11,8 @@ pub struct HeapOptions {
     pub heap_limit: Option<u64>,
     /// Bytes allocated between two flips.
     pub epoch_bytes: u64,
+    /// Deferred plan: a part of the live bytes instead, where that is more (`plan::deferred::room`).
+    pub epoch_grows: bool,
     /// Logged objects before a flip is considered for the log's sake.
     pub log_entries: u64,
     /// Longest slice aimed at, nanoseconds.
@@ -49,6 +51,7 @@ impl Default for HeapOptions {
             plan: Plan::Deferred,
             heap_limit: None,
             epoch_bytes: 8 << 20,
+            epoch_grows: false,
             log_entries: 256 << 10,
             slice_ns: 500_000,
             pause_goal_ns: None,

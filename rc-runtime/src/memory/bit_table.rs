@@ -65,6 +65,12 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         prefetch(Self::word(Self::index(of.0)) as u64);
     }
 
+    /// Asks for the bit's word of what `word` refers to; any word will do.
+    #[inline(always)]
+    pub fn prefetch_of(self, word: u64) {
+        prefetch(((word >> (SHIFT + 6)) << 3).wrapping_add(Self::BIAS));
+    }
+
     /// Asks for all words of block `block` to be in the cache soon.
     #[inline(always)]
     pub fn prefetch_block(self, block: u32) {

@@ -13,7 +13,7 @@
 //! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
 //! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
 //! BLOCK_INFO_BASE 32 bytes per block of 32 KiB      1/1024
-//! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
+//! TYPE_TABLE_BASE 16 bytes per type id              128 MiB   what the heap knows of it; how its words are read
 //! RECORD_BASE     4 bytes per 8 bytes  (records)    1/2     of special objects, and of weak slots
 //! ```
 //!
@@ -45,6 +45,8 @@ const MARK_BASE: u64 = table(4);
 const BUFFERED_BASE: u64 = table(5);
 const BLOCK_INFO_BASE: u64 = table(6);
 const TYPE_TABLE_BASE: u64 = table(7);
+/// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
+pub const READING_BASE: u64 = TYPE_TABLE_BASE + (8 << TYPE_ID_BITS);
 const RECORD_BASE: u64 = table(8);
 
 /// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
@@ -117,7 +119,7 @@ fn reserve_range() -> Result<u64, RangeError> {
     let asked = size_asked("TALLY_RESERVE")
         .unwrap_or_else(|| if under_valgrind() { RESERVE_UNDER_VALGRIND } else { DEFAULT_RESERVE });
     let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
-    map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
+    map_fixed(TYPE_TABLE_BASE, 16 << TYPE_ID_BITS)?;
     loop {
         match map_tables(bytes) {
             Ok(()) => return Ok(bytes),
@@ -329,6 +331,13 @@ pub unsafe fn clear_block_info(block: u32) {
 pub fn type_cell(id: u32) -> *mut u64 {
     debug_assert!(id < 1 << TYPE_ID_BITS);
     (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
+}
+
+/// The number of the reading of type id `id`.
+#[inline(always)]
+pub fn reading_cell(id: u32) -> *mut u64 {
+    debug_assert!(id < 1 << TYPE_ID_BITS);
+    (READING_BASE + id as u64 * 8) as *mut u64
 }
 
 /// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a

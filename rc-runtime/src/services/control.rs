@@ -36,6 +36,7 @@ impl Heap {
     /// Bytes allocated between two epochs, from the next one on.
     pub fn set_epoch_bytes(&mut self, bytes: u64) {
         self.options.epoch_bytes = bytes.max(EPOCH_BYTES_MIN);
+        self.options.epoch_grows = false;
     }
 
     /// Longest stop to aim at, nanoseconds: slices take half of it, because one may overrun by a chunk. 0 takes the goal back.

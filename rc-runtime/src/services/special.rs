@@ -183,6 +183,9 @@ pub struct Specials {
     pub(crate) maps_made: u64,
     /// The work to do when the collector has returned.
     pub post_clear: PostClearQueue,
+    /// There was a weak reference whose holder is told that it was cleared. Until then nobody asks which objects are found dead
+    /// together.
+    pub(crate) has_errands: bool,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,

@@ -85,7 +85,7 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
     };
     let keep = std::path::absolute(&arguments.keep).map_err(|error| error.to_string())?;
     std::fs::create_dir_all(&keep).map_err(|error| format!("{}: {error}", keep.display()))?;
-    let witness = if arguments.second_opinion { Some(Witness::compile(&keep)?) } else { None };
+    let witness = if arguments.second_opinion { Some(Witness::compile(&keep, &[])?) } else { None };
     let (done, runs, progress) = (AtomicU64::new(0), AtomicU64::new(0), Progress::new("programs", arguments.count));
     let started = Instant::now();
     let differ_max = if arguments.go_on { usize::MAX } else { 1 };

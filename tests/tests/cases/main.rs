@@ -1,6 +1,7 @@
 //! Whole programs, each a trial or a few by its name: `cargo xtask test -p tally-tests --test cases -- gcbench` tries one in all
 //! ways, `mistakes::` those of a folder.
 
+mod bench_programs;
 mod examples;
 mod mistakes;
 mod programs;
@@ -8,7 +9,7 @@ mod programs;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
-    let trials = [examples::trials(), mistakes::trials(), programs::trials()];
+    let trials = [examples::trials(), bench_programs::trials(), mistakes::trials(), programs::trials()];
     libtest_mimic::run(&Arguments::from_args(), trials.into_iter().flatten().collect()).exit();
 }
 

@@ -6,7 +6,7 @@
 //! warnings and no others, `// stops` at the line that zeal names. What is right and looks much like a mistake is in
 //! `tests/programs/mistakes/right/`: there verify is silent, and zeal lets it run.
 
-use crate::trial;
+use crate::{bench_programs, trial};
 use libtest_mimic::Trial;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -86,8 +86,8 @@ pub fn trials() -> Vec<Trial> {
 /// Programs of this tree that keep the rules, of every kind.
 fn correct_programs() -> Vec<PathBuf> {
     let folders =
-        ["examples", "examples/several_modules", "benches/workloads", "tests/programs", "tests/programs/limited"];
-    let more = ["tests/programs/prompt", "tests/programs/services"];
+        ["examples", "examples/several_modules", "benches/workloads", bench_programs::FOLDER, "tests/programs"];
+    let more = ["tests/programs/limited", "tests/programs/prompt", "tests/programs/services"];
     let all = folders.into_iter().chain(more).flat_map(|folder| programs_in(&source_tree().join(folder)));
     let all: Vec<PathBuf> = all.collect();
     assert!(all.len() >= 50, "only {} programs were found", all.len());

@@ -265,6 +265,23 @@ fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
     }
 }
 
+/// A word is read as the type of the object reads it that it is written to, whatever the types of the writing module do.
+#[test]
+fn words_are_counted_as_the_type_of_their_object_reads_them() {
+    let files = ["words_of_other_types.c", "words_of_other_types_module.c"].map(|file| program(file).into());
+    for level in LEVELS {
+        for options in [&[][..], &["--pause-goal", "1ms"], &["--zeal"]] {
+            let mut all: Vec<OsString> =
+                ["run", "--plan", "refcount-prompt", "--opt", level].map(OsString::from).to_vec();
+            all.extend(options.iter().map(OsString::from));
+            all.extend(files.clone());
+            let output = run_tally(&all, &[]);
+            let right = (output.status.code(), text(&output).as_str()) == (Some(0), "right\n");
+            assert!(right, "{level}: {}", describe(&output));
+        }
+    }
+}
+
 /// A root that takes the count of a field releases its object without a note, so the write notes it.
 #[test]
 fn old_rings_that_a_write_takes_out_of_a_field_are_found() {

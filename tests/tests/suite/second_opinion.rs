@@ -44,10 +44,14 @@ const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 14] = [
     ("types_described_in_metadata", "only Tally makes descriptors of the descriptions"),
 ];
 
-/// Runs jobs on all processors and lists what failed.
-fn all<T: Sync>(jobs: &[T], run: impl Fn(&Witness, usize, &T, &Path) -> Result<Compared, String> + Sync) -> Compared {
+/// Runs jobs, which share some modules, on all processors and lists what failed.
+fn all<T: Sync>(
+    jobs: &[T],
+    shared: &[PathBuf],
+    run: impl Fn(&Witness, usize, &T, &Path) -> Result<Compared, String> + Sync,
+) -> Compared {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let witness = Witness::compile(folder.path()).expect("clang 22 compiles the witness");
+    let witness = Witness::compile(folder.path(), shared).expect("clang 22 compiles the witness");
     let sum = Mutex::new(Compared::default());
     let failures = workers::each_number(jobs.len() as u64, usize::MAX, |place| {
         let own = folder.path().join(place.to_string());
@@ -110,7 +114,7 @@ fn examples_have_the_roots_that_a_shadow_stack_has() {
     programs.retain(|program| !WITH_SERVICES.contains(&&*stem(&program[0])));
     programs.push(files(&folder.join("several_modules"), &["c", "ll"]));
     assert!(programs.len() > 14, "the examples are missing");
-    let sum = all(&programs, |witness, place, program, folder| {
+    let sum = all(&programs, &[], |witness, place, program, folder| {
         let name = program[0].display().to_string();
         let modules = program.iter().map(|file| as_ir(file, folder)).collect::<Result<Vec<_>, _>>()?;
         let opinion =
@@ -132,11 +136,12 @@ fn hazards_have_the_roots_that_a_shadow_stack_has() {
     let said = |text: &str, what: &str| text.lines().any(|line| line.starts_with(&format!("; {what}: ")));
     programs.retain(|(_, text)| !said(text, "REFUSED"));
     assert!(programs.len() > 55, "the programs are missing");
-    let sum = all(&programs, |witness, place, (file, text), own| {
+    let support = folder.join("support.ll");
+    let sum = all(&programs, std::slice::from_ref(&support), |witness, place, (file, text), own| {
         let name = stem(file);
         let others = text.lines().find_map(|line| line.strip_prefix("; WITH: ")).unwrap_or("");
         let others = others.split_whitespace().map(|other| folder.join(other));
-        let all = [file.clone(), folder.join("support.ll")].into_iter().chain(others);
+        let all = [file.clone(), support.clone()].into_iter().chain(others);
         let (modules, native): (Vec<_>, Vec<_>) =
             all.partition(|file| file.extension().is_some_and(|kind| kind == "ll"));
         let plans = if said(text, "PROMPT-REFUSED") { &PLANS[..1] } else { &PLANS };
@@ -155,7 +160,7 @@ fn hazards_have_the_roots_that_a_shadow_stack_has() {
 #[test]
 fn random_programs_have_the_roots_that_a_shadow_stack_has() {
     let seeds: Vec<u64> = (1..=8).collect();
-    let sum = all(&seeds, |witness, place, &seed, folder| {
+    let sum = all(&seeds, &[], |witness, place, &seed, folder| {
         let file = folder.join("program.c");
         std::fs::write(&file, program(seed)).map_err(|error| error.to_string())?;
         let modules = trial::as_ir(&file)?;
@@ -255,7 +260,7 @@ fn with_pair(text: &str, number: usize, pair: &str, to: &str) -> String {
 #[test]
 fn maps_without_a_root_and_maps_with_a_slot_that_is_none_are_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let witness = Witness::compile(folder.path()).expect("clang 22 compiles the witness");
+    let witness = Witness::compile(folder.path(), &[]).expect("clang 22 compiles the witness");
     let file = folder.path().join("two.ll");
     std::fs::write(&file, TWO_KEPT).expect("it can be written to");
     let opinion = Opinion::of(&witness, folder.path(), &[file], &[], &[], LOOKS).expect("a shadow build");

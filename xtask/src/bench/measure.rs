@@ -1,7 +1,8 @@
 //! One run of a program: what it printed, and what it cost as the kernel counted it.
 //!
 //! Called by everything that times. A program says `NAME sum=S gap_us=G` (benches/workloads/run.h): the sum proves what
-//! it did, the gap is the longest time between two ticks inside it. CPU time is that of the process and not of the
+//! it did, the gap is the longest time between two ticks inside it. One that adds `peak_kib=P` says its peak of memory
+//! itself: what the kernel says of a child begins with the memory of xtask, which is more than a small program needs. CPU time is that of the process and not of the
 //! clock, so that other programs on the machine disturb it less. A run that takes longer than its limit is ended; what
 //! it printed until then does not count.
 
@@ -79,10 +80,10 @@ pub fn run_within(mut command: Command, workload: &str, limit: Duration) -> Resu
     if !status.success() {
         return Err(failed(format!("ended with {status}")));
     }
-    let (sum, gap_us) = read_line(&text, workload)
+    let Line { sum, gap_us, peak_kib } = read_line(&text, workload)
         .ok_or_else(|| failed(format!("printed {text:?} and not `{workload} sum=S gap_us=G`")))?;
     let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    let resident_mib = usage.ru_maxrss as f64 / 1024.0;
+    let resident_mib = peak_kib.unwrap_or(usage.ru_maxrss as f64) / 1024.0;
     Ok(Ending::Finished(Run { sum, cpu_s, wall_s, resident_mib, gap_ms: gap_us as f64 / 1000.0 }))
 }
 
@@ -162,19 +163,31 @@ fn seconds(value: libc::timeval) -> f64 {
     value.tv_sec as f64 + value.tv_usec as f64 / 1e6
 }
 
-fn read_line(text: &str, workload: &str) -> Option<(String, u64)> {
+/// What a program says at its end.
+#[derive(Debug, PartialEq)]
+struct Line {
+    sum: String,
+    gap_us: u64,
+    peak_kib: Option<f64>,
+}
+
+fn read_line(text: &str, workload: &str) -> Option<Line> {
     let mut words = text.split_whitespace();
     if words.next()? != workload {
         return None;
     }
     let sum = words.next()?.strip_prefix("sum=")?.to_owned();
     let gap_us = words.next()?.strip_prefix("gap_us=")?.parse().ok()?;
-    Some((sum, gap_us))
+    let peak_kib = match words.next() {
+        Some(word) => Some(word.strip_prefix("peak_kib=")?.parse().ok()?),
+        None => None,
+    };
+    Some(Line { sum, gap_us, peak_kib })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Ending, counters, median, read_line, run, run_within};
+    use super::{Ending, Line, counters, median, read_line, run, run_within};
     use crate::process;
     use std::process::Command;
     use std::time::{Duration, Instant};
@@ -203,7 +216,10 @@ mod tests {
 
     #[test]
     fn line_of_another_workload_is_refused() {
-        assert_eq!(read_line("lru sum=12 gap_us=3\n", "lru"), Some(("12".to_owned(), 3)));
+        let line = |peak_kib| Some(Line { sum: "12".to_owned(), gap_us: 3, peak_kib });
+        assert_eq!(read_line("lru sum=12 gap_us=3\n", "lru"), line(None));
+        assert_eq!(read_line("lru sum=12 gap_us=3 peak_kib=2048\n", "lru"), line(Some(2048.0)));
+        assert_eq!(read_line("lru sum=12 gap_us=3 resident=2048\n", "lru"), None);
         assert_eq!(read_line("fifo sum=12 gap_us=3\n", "lru"), None);
         assert_eq!(read_line("", "lru"), None);
     }

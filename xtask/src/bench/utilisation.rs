@@ -1,13 +1,13 @@
 //! What of its worst 5, 20 and 100 ms a workload had for itself, as the runtime's statistics say.
 //!
-//! Called by `compare`, once a round, in a run of its own: counting for the statistics costs time, and times are compared
+//! Called by `rounds`, once a round, in a run of its own: counting for the statistics costs time, and times are compared
 //! without. The minimum is of one run; of the rounds the median is taken, because a machine that does other things in
 //! the middle of a stop makes that look longer.
 
 use super::measure::{self, median};
 use crate::failure::Failure;
-use crate::process;
 use std::path::Path;
+use std::process::Command;
 
 /// The windows, as the table's head names them.
 pub const WINDOWS: [&str; 3] = ["5 ms", "20 ms", "100 ms"];
@@ -17,13 +17,11 @@ const KEYS: [&str; 3] = ["utilisation_5ms_min", "utilisation_20ms_min", "utilisa
 /// Of each window, the least part that the program had.
 pub type Least = [f64; WINDOWS.len()];
 
-/// Runs an executable of Tally's on a workload, and reads what it says of itself; its statistics stay beside it.
-pub fn least(executable: &Path, workload: &str) -> Result<Least, Failure> {
-    let statistics = executable.with_extension("statistics.json");
-    let mut command = process::command(executable);
-    command.arg(workload).env("TALLY_STATS", &statistics);
-    measure::run(command, workload)?;
-    Ok(measure::counters(&statistics, KEYS)?.map(|thousandths| thousandths / 1000.0))
+/// Runs a program on Tally, and reads what it says of itself; its statistics stay in that file.
+pub fn least(mut command: Command, statistics: &Path, work: &str) -> Result<Least, Failure> {
+    command.env("TALLY_STATS", statistics);
+    measure::run(command, work)?;
+    Ok(measure::counters(statistics, KEYS)?.map(|thousandths| thousandths / 1000.0))
 }
 
 /// The median of the rounds, window by window; nothing if there was none.

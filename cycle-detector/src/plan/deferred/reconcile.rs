@@ -196,7 +196,7 @@ fn reconcile_word(
     if unchanged {
         heap.cancel(before);
     } else if count_now && let Some(target) = decode(now) {
-        heap.increment(target);
+        heap.increment_in_pass(target);
     }
 }
 

@@ -112,6 +112,13 @@ impl Trials {
         heap.suspects += u64::from(!heap.options().trials);
     }
 
+    /// Whether the next candidate is not looked at: it is not in the sample, and there is doubt already. Where one in 256 is tried,
+    /// looking at each waited for memory several times.
+    #[inline(always)]
+    fn passes_over_unseen(&mut self) -> bool {
+        self.doubts > 0 && self.sample.passes_over()
+    }
+
     /// Whether the candidate is to be tried now.
     fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef) -> bool {
         heap.options().trials && !candidate.has(flag::LARGE) && self.sample.takes() && self.budget.can_pay(0, 1)

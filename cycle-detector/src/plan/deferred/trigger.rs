@@ -1,6 +1,6 @@
 //! When to flip, and how much work a slice does.
 //!
-//! A flip is due after [`HeapOptions::epoch_bytes`](tally_heap::HeapOptions) of allocation. A program that writes without
+//! A flip is due after [`Heap::epoch_bytes`](tally_heap::Heap::epoch_bytes) of allocation. A program that writes without
 //! allocating flips for its log's sake: when the log has enough entries *and* the work of the flip, predicted from what
 //! earlier epochs cost per survivor and entry, is at most a tenth of the time since the last flip. Log entries are one
 //! per object at most, so waiting costs bounded memory, and collection work is rationed.

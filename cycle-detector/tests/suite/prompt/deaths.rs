@@ -75,6 +75,31 @@ fn a_protected_object_survives_the_death_of_what_held_it() {
     assert_eq!(live(&m), 0);
 }
 
+/// A small object that takes none along is freed at once. Where one field's object survives and the next one's does not, or both are the
+/// same object with two counts, each loses what it had, once.
+#[test]
+fn what_an_object_held_beside_others_loses_one_count_for_each_field() {
+    for (second_survives, same) in [(true, false), (false, false), (true, true), (false, true)] {
+        let mut m = mutator();
+        let [outer, first, second] = nodes(&mut m);
+        let root = m.push_root(Some(outer));
+        let second = if same { first } else { second };
+        for (slot, target) in [(0, first), (8, second)] {
+            set(&mut m, outer, slot, Some(target));
+        }
+        m.push_root((!same).then_some(first));
+        m.push_root(second_survives.then_some(second));
+        m.poll();
+        m.set_root(root, None);
+        m.poll();
+        m.verify().expect("sound");
+        let survivors = [!same || second_survives, !same && second_survives];
+        assert_eq!(live(&m), survivors.into_iter().filter(|&survives| survives).count() as u64);
+        assert!(!survivors[0] || m.count_of(first) == 1);
+        assert!(!survivors[1] || m.count_of(second) == 1);
+    }
+}
+
 /// Nothing else is in the same block that a word leads to but that object: its neighbours die.
 #[test]
 fn a_word_that_leads_to_a_neighbour_protects_nobody_else() {

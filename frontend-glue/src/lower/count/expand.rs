@@ -60,6 +60,8 @@ pub(super) struct Expansion<'a> {
     pub(super) kept: &'a HandleSet<Value>,
     /// Stores to roots that are counted like writes.
     pub(super) out_parameters: &'a OutParameters,
+    /// How the module's types read tagged words.
+    pub(super) words_of_fields: Option<OneWord>,
 }
 
 impl Expansion<'_> {
@@ -206,8 +208,13 @@ impl Expansion<'_> {
 
     /// Takes one from the count of the object that a word of an object or a global referred to, in front of `place`.
     fn decrement(&self, place: Value, value: Value) {
-        let builder = self.builder;
         let rest = self.if_in_heap(place, value);
+        self.decrement_object(place, value, rest);
+    }
+
+    /// The same where the value is known to be an object; ends the block, which goes on to `rest`.
+    pub(super) fn decrement_object(&self, place: Value, value: Value, rest: Block) {
+        let builder = self.builder;
         let byte = self.change_byte(value, u64::MAX);
         let low = builder.less_or_equal(byte, byte.type_of().constant(u64::from(SETTLED)));
         self.rarely_call(place, low, "tally_count_low", value, rest);

@@ -4,9 +4,10 @@
 //! object and of the old one. There a write only notes the two (`tally_heap::plan::prompt::postponed`), and `apply`
 //! is in front of the next safepoint. Elsewhere that would cost more than it saves.
 //!
-//! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that
-//!    may throw or write references itself, the end of a function; polls that the lowering has inserted are no stops,
-//!    since the program does not know them.
+//! 1. A write *comes again* if it lies in a cycle of blocks without a stop, and writes to another word each time. (In one word that
+//!    is written again and again each reference is counted when it comes and when it goes: its second miss is a hit.) A **stop** is
+//!    a safepoint, a call that may throw or write references itself, the end of a function; polls that the lowering has inserted are
+//!    no stops, since the program does not know them.
 //! 2. From there on, up to the next stop, all decrements are postponed, in the order of the program: drops and
 //!    releases, too. An increment is postponed if its write is; the others come early, which does no harm.
 //! 3. A stop that postponed counts may reach has `apply` in front of it, before roots are settled and before its
@@ -92,14 +93,18 @@ impl Postponing<'_> {
             return;
         }
         let flow = Flow::of(self.function);
-        let comes_again = self.cycles_without_stops(&flow);
-        if !comes_again.contains(&true) {
+        let cycles = self.cycles_without_stops(&flow);
+        if cycles.iter().all(Option::is_none) {
             return;
         }
+        let comes_again = |block: usize, instruction: Value| {
+            let is_elsewhere = |cycle| !is_one_word(&flow, &cycles, cycle, instruction.operand(2));
+            self.is_write_here(instruction) && cycles[block].is_some_and(is_elsewhere)
+        };
         let through = |block: usize, mut waits: bool, found: &mut dyn FnMut(Value, Step)| {
             for instruction in flow.blocks[block].instructions() {
                 let step = self.step(instruction);
-                waits |= step == Step::Falls && comes_again[block] && self.is_write_here(instruction);
+                waits |= step == Step::Falls && comes_again(block, instruction);
                 if waits {
                     found(instruction, step);
                 }
@@ -153,21 +158,43 @@ impl Postponing<'_> {
         calls.next().is_some_and(|call| self.callees.of_call(call) == Callee::Poll && !self.asked.contains(&call))
     }
 
-    /// By block: whether it can come again without a stop.
-    fn cycles_without_stops(&self, flow: &Flow) -> Vec<bool> {
+    /// By block: the cycle by which it can come again without a stop.
+    fn cycles_without_stops(&self, flow: &Flow) -> Vec<Option<usize>> {
         let mut edges = flow.successors[..flow.reachable].to_vec();
         for (block, targets) in edges.iter_mut().enumerate() {
             if flow.blocks[block].instructions().any(|instruction| self.step(instruction) == Step::Stop) {
                 targets.clear();
             }
         }
-        let mut comes_again = vec![false; flow.blocks.len()];
-        for part in strongly_connected(&edges) {
+        let mut cycles = vec![None; flow.blocks.len()];
+        for (number, part) in strongly_connected(&edges).into_iter().enumerate() {
             if part.len() > 1 || edges[part[0]].contains(&part[0]) {
-                part.into_iter().for_each(|block| comes_again[block] = true);
+                part.into_iter().for_each(|block| cycles[block] = Some(number));
             }
         }
-        comes_again
+        cycles
+    }
+}
+
+/// Whether an address is the same each time that the cycle comes there: it was known before, or lies at a fixed place in what a
+/// variable holds all the while.
+fn is_one_word(flow: &Flow, cycles: &[Option<usize>], cycle: usize, address: Value) -> bool {
+    let is_inside = |value: Value| cycles[flow.number(value.block())] == Some(cycle);
+    if !address.is_instruction() || !is_inside(address) {
+        return true;
+    }
+    let holds_still = |variable: Value| {
+        let is_read = |user: Value| match user.opcode() {
+            Some(Opcode::LLVMLoad) => true,
+            Some(Opcode::LLVMStore) => user.operand(1) == variable && !is_inside(user),
+            _ => user.as_call().is_some_and(|call| call.callee().name() == "llvm.gcroot"),
+        };
+        variable.is(Opcode::LLVMAlloca) && variable.users().all(is_read)
+    };
+    match address.opcode() {
+        Some(Opcode::LLVMGetElementPtr) => address.operands().all(|part| is_one_word(flow, cycles, cycle, part)),
+        Some(Opcode::LLVMLoad) => holds_still(address.operand(0)),
+        _ => false,
     }
 }
 

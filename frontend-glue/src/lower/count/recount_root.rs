@@ -90,7 +90,7 @@ impl Expansion<'_> {
     /// Ends the block at the builder's position, with a branch to a block for the object that `word` refers to, where
     /// the builder then is, or to `otherwise`. `None` if no word that is read this way refers to an object of the
     /// heap.
-    fn if_refers(&self, place: Value, word: Value, reading: OneWord, otherwise: Block) -> Option<Value> {
+    pub(super) fn if_refers(&self, place: Value, word: Value, reading: OneWord, otherwise: Block) -> Option<Value> {
         let (builder, module) = (self.builder, self.builder.module());
         let Some((mask, reference)) = bits_of_a_reference(reading) else {
             builder.branch(otherwise);
@@ -109,7 +109,7 @@ impl Expansion<'_> {
 }
 
 /// Mask and value of the bits by which a word is a reference into the heap; none if no word can be.
-fn bits_of_a_reference(reading: OneWord) -> Option<(u64, u64)> {
+pub(super) fn bits_of_a_reference(reading: OneWord) -> Option<(u64, u64)> {
     let span = reading.pointer & ABOVE_SPAN;
     let common = reading.mask & span;
     let possible = HEAP_BASE & !span == 0

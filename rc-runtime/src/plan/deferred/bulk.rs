@@ -62,8 +62,8 @@ impl Shape {
 
     /// The offsets in an array, for loops that are unrolled.
     #[inline(always)]
-    fn offsets<const N: usize>(&self) -> [u64; N] {
-        std::array::from_fn(|place| self.fields[place] as u64)
+    fn offsets<const N: usize>(&self) -> [u32; N] {
+        std::array::from_fn(|place| self.fields[place])
     }
 }
 

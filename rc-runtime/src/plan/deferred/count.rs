@@ -28,6 +28,19 @@ impl Heap {
         object.set_count(count.saturating_add(1));
     }
 
+    /// The same in the pass of increments, which looks at what is queued: a mature object that is about to die is passed over there.
+    /// So the header is not waited for here: it is on the way to the cache while other references are counted.
+    #[inline(always)]
+    pub fn increment_in_pass(&mut self, object: ObjectRef) {
+        debug_assert!(self.deferred.counting);
+        let count = object.count();
+        if count == 0 {
+            object.prefetch_header();
+            self.deferred.promotion_queue.push(object);
+        }
+        object.set_count(count.saturating_add(1));
+    }
+
     /// Takes one from the object's count: at zero it is queued to be freed, else it becomes a candidate.
     #[inline(always)]
     pub fn decrement(&mut self, object: ObjectRef) {
@@ -112,7 +125,7 @@ impl Heap {
         let mut references = 0;
         info.for_each_reference(object, part, |target| {
             references += 1;
-            self.increment(target);
+            self.increment_in_pass(target);
         });
         references
     }
@@ -256,7 +269,8 @@ impl Heap {
     /// Shows a reference to the running mark: it was there in the mark's snapshot.
     #[inline(always)]
     pub fn show_to_mark(&mut self, object: ObjectRef) {
-        if object.count() != 0 && !MARK.get(object.granule()) {
+        // The mark first: most are marked, and the table of bits is a small part of that of counts.
+        if !MARK.get(object.granule()) && object.count() != 0 {
             MARK.set(object.granule());
             self.push_marked(object);
         }

@@ -119,6 +119,12 @@ pub(crate) fn prefetch_header(word: u64) {
     crate::memory::range::prefetch((word & ADDRESS).wrapping_sub(8));
 }
 
+/// Asks for the last line of such an object's cell, if that has so many bytes.
+#[inline(always)]
+pub(crate) fn prefetch_end(word: u64, cell: u64) {
+    crate::memory::range::prefetch((word & ADDRESS).wrapping_add(cell - 16));
+}
+
 impl Log {
     /// Appends an entry and returns its `n` words to be filled.
     #[inline(always)]

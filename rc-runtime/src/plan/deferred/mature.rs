@@ -2,8 +2,11 @@
 
 use crate::heap::Heap;
 use crate::memory::heap_walk::{BLOCK_UNITS, HeapWalk};
-use crate::memory::range::{BLOCK_BYTES, HEAP_BASE, LIVE, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, HEAP_BASE, LIVE, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
+
+/// Bytes between an object that a walk comes to and what it asks for meanwhile.
+const WALKED_AHEAD: u64 = 512;
 
 /// Where a walk in steps is: in the blocks of small objects, then among the large ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -103,6 +106,7 @@ impl Heap {
 pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
     // SAFETY: a block of this heap.
     let cell = unsafe { LIVE.next_in_block(at, end) }?;
+    range::prefetch(cell + WALKED_AHEAD);
     // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
     Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
 }

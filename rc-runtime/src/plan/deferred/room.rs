@@ -22,6 +22,10 @@ use crate::type_registry::TypeInfo;
 
 /// A heap of the deferred plan fills holes while its blocks have more than a fourth, and this part of an epoch, above what lives in them.
 const EXCESS_OF_EPOCH: u64 = 8;
+/// Live bytes for a byte of an epoch that has grown with them.
+const LIVE_BYTES_PER_EPOCH_BYTE: u64 = 8;
+/// An epoch does not grow beyond that: the flip arms all blocks that were allocated in, 2,048 of them in 50 µs. `[BOUND]`
+const GROWN_EPOCH_MAX: u64 = 64 << 20;
 
 impl Heap {
     /// Bumps the cursor in the current hole.
@@ -153,13 +157,24 @@ impl Heap {
         let older = self.deferred.blocks.used_bytes().saturating_sub(self.clock.given_bytes);
         let cell = self.statistics.live_bytes / self.statistics.live_objects.max(1);
         self.deferred.blocks.fills_holes = older > self.explained_bytes();
-        self.deferred.young_leave_room = promoted.saturating_mul(cell) < self.options.epoch_bytes / 4;
+        self.deferred.young_leave_room = promoted.saturating_mul(cell) < self.epoch_bytes() / 4;
+    }
+
+    /// Bytes of an epoch: as the options say, or a part of the live heap. What an epoch costs beside its survivors grows with the
+    /// heap: writes at random to more objects log more of them, and each is out of the cache. Where memory is limited it is not
+    /// spent so.
+    pub fn epoch_bytes(&self) -> u64 {
+        let least = self.options.epoch_bytes;
+        match self.options.epoch_grows && self.options.heap_limit.is_none() {
+            true => (self.statistics.live_bytes / LIVE_BYTES_PER_EPOCH_BYTE).min(GROWN_EPOCH_MAX).max(least),
+            false => least,
+        }
     }
 
     /// Bytes handed out that make a flip due. A heap that fills holes, and is larger than it is to be with an epoch's young objects,
     /// makes do with half as many of them, if most die: where they died there is room again.
     pub fn flip_at(&self) -> u64 {
-        let epoch = self.options.epoch_bytes;
+        let epoch = self.epoch_bytes();
         let most = self.explained_bytes().saturating_add(epoch - epoch / EXCESS_OF_EPOCH);
         let blocks = &self.deferred.blocks;
         let hurries = blocks.fills_holes && self.deferred.young_leave_room && blocks.used_bytes() > most;

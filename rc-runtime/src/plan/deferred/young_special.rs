@@ -8,6 +8,9 @@
 
 mod judge;
 
+/// Objects of the list that are fetched before they are looked at.
+const AHEAD: usize = 6;
+
 /// Units of a look at an object on the list.
 const LOOK_UNITS: i64 = 4;
 

@@ -21,6 +21,34 @@ use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
 use crate::type_registry::TypeInfo;
 
 impl Heap {
+    /// Allocates a small object whose count is one, while nothing is due and a cell is at hand; otherwise `None`, and nothing has changed.
+    #[inline(always)]
+    pub(crate) fn allocate_at_hand(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        let is_due =
+            self.due_at_allocation || self.mark_phase().wants_turns() || self.round_is_due() || self.drain_is_due();
+        let is_special = info.has_finalizer || info.align > 8 || info.stride == 0 && length != 0;
+        if is_due || is_special || self.zeal.is_some() || self.limits.until_failure != 0 {
+            return None;
+        }
+        let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_CELL)?;
+        let list = &mut self.context_mut().free[class_of(cell) as usize];
+        let payload = *list;
+        if payload == 0 {
+            return None;
+        }
+        // SAFETY: a free cell: its first payload word is the next one.
+        *list = unsafe { *(payload as *const u64) };
+        // SAFETY: a free cell of this heap, at least `cell` bytes long; its header is written below.
+        unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
+        // SAFETY: as above.
+        let object = unsafe { ObjectRef::from_address(payload) };
+        object.set_header(info.fresh_meta_prompt(), 0);
+        if info.stride != 0 {
+            object.slot(info.length_offset).store(length);
+        }
+        Some(object)
+    }
+
     /// Allocates an object whose count is one.
     #[inline(always)]
     pub(crate) fn allocate_counted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {

@@ -6,16 +6,17 @@
 //!
 //! The first write takes the last count from an object that a register still holds, so the object waits on the pending list until it is
 //! counted again. Each safepoint meanwhile is a drain in which nothing dies. Here such a drain takes the objects that are counted
-//! again off the list, leaves those that a word in flight leads to, frees small ones that hold no reference, and has ended. It
+//! again off the list, leaves those that a word in flight leads to, frees small ones that take no other along, and has ended. It
 //! compares addresses, and looks no object up. Where anything else waits, or an object dies that takes others along, it
 //! answers no, and the whole drain goes on with the rest of the list, in the same order. Where it does so again and again, some drains
 //! take the whole way at once.
 //!
 //! Expected cost: 20 loads and tests of what may be due, and 15 instructions for each object.
 
+use super::CellSpace;
 use crate::heap::Heap;
-use crate::memory::range::{self, block_of};
-use crate::object::{ObjectRef, prompt_flag};
+use crate::memory::range;
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 
 /// Pending objects that a quick drain looks at, at most.
 const LOOKED_AT_MAX: usize = 16;
@@ -102,7 +103,7 @@ impl Heap {
         is_through
     }
 
-    /// Frees an object that holds nothing; not where a slice has so many units.
+    /// Frees an object that takes no other along; not where a slice has so many units.
     #[inline(always)]
     fn frees_alone(&mut self, object: ObjectRef) -> bool {
         if self.prompt.sliced_drains {
@@ -127,11 +128,12 @@ impl Heap {
     fn is_led_to(&mut self, object: ObjectRef, words: &[u64]) -> bool {
         self.refresh_pointer_masks();
         let masks = &self.prompt.pointer_masks;
-        let is_large = object.has(prompt_flag::LARGE);
-        let leads = |address: u64| {
-            let is_near = range::in_heap(address) && (is_large || block_of(address) == object.block());
-            is_near && (address == object.address() || self.object_in_flight(address) == Some(object))
-        };
+        if object.has(prompt_flag::LARGE) {
+            let leads = |address: u64| range::in_heap(address) && self.object_in_flight(address) == Some(object);
+            return words.iter().any(|&word| leads(word) || masks.iter().any(|mask| leads(word & mask)));
+        }
+        let (start, cell) = (object.address() - HEADER_BYTES, CellSpace::cell_of(object));
+        let leads = |address: u64| address.wrapping_sub(start) < cell;
         words.iter().any(|&word| leads(word) || masks.iter().any(|mask| leads(word & mask)))
     }
 }

@@ -18,6 +18,15 @@ impl Heap {
         }
     }
 
+    /// Allocates an object if that is a matter of a few instructions.
+    #[inline(always)]
+    pub(crate) fn allocate_at_once(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        match self.plan() {
+            Plan::Deferred => None,
+            Plan::Prompt => self.allocate_at_hand(info, length),
+        }
+    }
+
     /// Takes away the count with which a new object is born, if it is: nothing refers to the object yet.
     #[inline(always)]
     pub(crate) fn disown(&mut self, object: ObjectRef) {

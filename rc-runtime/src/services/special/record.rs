@@ -74,13 +74,13 @@ impl Heap {
     }
 
     /// Fetches the number of the object's record or only slot, and its header.
-    pub(in crate::services) fn prefetch_number(&self, object: ObjectRef) {
+    pub(crate) fn prefetch_number(&self, object: ObjectRef) {
         object.prefetch();
         range::prefetch(number_cell(object) as u64);
     }
 
     /// Fetches the record or the only slot itself.
-    pub(in crate::services) fn prefetch_first_slot(&self, object: ObjectRef) {
+    pub(crate) fn prefetch_first_slot(&self, object: ObjectRef) {
         // SAFETY: as in `number_of`.
         let number = unsafe { *number_cell(object) };
         match number & LONE {

@@ -11,7 +11,10 @@ use crate::services::special::CONDEMNED;
 impl Heap {
     /// Lets `slot` of `holder`, an aligned word that its descriptor does not name, refer to `target` without counting it.
     pub fn write_weak(&mut self, holder: ObjectRef, slot: Slot, target: Option<ObjectRef>, kind: WeakKind) {
-        self.forget_weak_slot(holder, slot);
+        if slot.read() != 0 {
+            // One that holds 0 refers to nothing: looking for its link would be a miss, in a table that is written only.
+            self.forget_weak_slot(holder, slot);
+        }
         slot.store(target.map_or(0, ObjectRef::address));
         if let Some(target) = target {
             self.link_weak_slot(holder, slot, target, kind);

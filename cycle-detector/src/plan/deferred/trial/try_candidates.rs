@@ -17,12 +17,14 @@ impl DeferredDriver {
     pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(candidate) = heap.candidates.pop() {
             units -= 1;
-            prefetch_next(heap);
+            if self.trials.sample.is_dense() {
+                prefetch_next(heap);
+            }
             // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
             // process, and what another heap had buffered there was tried, and freed, here.
             if heap.still_owns(candidate) && BUFFERED.get(candidate.granule()) {
                 BUFFERED.clear(candidate.granule());
-                if is_out_of_question(candidate) {
+                if self.trials.passes_over_unseen() || is_out_of_question(candidate) {
                 } else if self.trials.is_worth_it(heap, candidate) {
                     units -= self.try_candidate(heap, candidate);
                 } else {

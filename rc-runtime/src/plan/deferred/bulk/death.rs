@@ -21,10 +21,14 @@ impl Heap {
             && let Some(&object) = queue.last()
         {
             let plain = object.stamp() == 0 && shape.fits(object, object.meta(), flag::MATURE);
-            if !plain || shape.fields.len() > 4 {
+            if !plain {
                 break;
             }
-            units = for_field_count!(shape, self.free_alike(&mut queue, &shape, units), units);
+            units = for_field_count!(
+                shape,
+                self.free_alike(&mut queue, &shape, units),
+                self.free_wide(&mut queue, &shape, units)
+            );
         }
         self.deferred.free_queue = queue;
         (units, self.statistics.freed_mature_objects - before)
@@ -76,8 +80,18 @@ impl Heap {
 
     /// Frees objects of one shape until another comes, or the units are used up.
     #[inline(never)]
-    fn free_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
-        let offsets: [u64; N] = shape.offsets();
+    fn free_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, units: i64) -> i64 {
+        self.free_with(queue, shape, units, &shape.offsets::<N>())
+    }
+
+    /// The same for shapes with many fields.
+    #[inline(never)]
+    fn free_wide(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, units: i64) -> i64 {
+        self.free_with(queue, shape, units, shape.fields)
+    }
+
+    #[inline(always)]
+    fn free_with(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64, offsets: &[u32]) -> i64 {
         let Shape { meta, cell, .. } = *shape;
         let header = (meta as u64) << 32;
         let (mut freed, mut last_block) = (0, u32::MAX);
@@ -88,10 +102,10 @@ impl Heap {
                 break;
             }
             queue.pop();
-            make_room(queue, N);
-            units -= 2 + N as i64;
-            for offset in offsets {
-                let Some(target) = reference(object, offset) else { continue };
+            make_room(queue, offsets.len());
+            units -= 2 + offsets.len() as i64;
+            for &offset in offsets {
+                let Some(target) = reference(object, offset.into()) else { continue };
                 let count = target.count();
                 if count == 1 {
                     // One that a mark has found dead, too, is passed over when its turn comes.

@@ -21,6 +21,7 @@ const AHEAD: usize = 24;
 fn count_up(queue: &mut List<ObjectRef>, target: ObjectRef) {
     let count = target.count();
     if count == 0 {
+        target.prefetch_header();
         push(queue, target);
     }
     target.set_count(count.saturating_add(1));
@@ -51,7 +52,11 @@ impl Heap {
             {
                 break;
             }
-            let (left, read) = for_field_count!(shape, self.reconcile_alike(words, &shape, units), break);
+            let (left, read) = for_field_count!(
+                shape,
+                self.reconcile_alike(words, &shape, units),
+                self.reconcile_wide(words, &shape, units)
+            );
             if read == 0 {
                 break;
             }
@@ -63,14 +68,30 @@ impl Heap {
 
     /// Entries of objects of one shape; the units left, and the words read.
     #[inline(never)]
-    fn reconcile_alike<const N: usize>(&mut self, words: &mut [u64], shape: &Shape, mut units: i64) -> (i64, usize) {
-        let offsets: [u64; N] = shape.offsets();
+    fn reconcile_alike<const N: usize>(&mut self, words: &mut [u64], shape: &Shape, units: i64) -> (i64, usize) {
+        self.reconcile_with(words, shape, units, &shape.offsets::<N>())
+    }
+
+    /// The same for shapes with many fields.
+    #[inline(never)]
+    fn reconcile_wide(&mut self, words: &mut [u64], shape: &Shape, units: i64) -> (i64, usize) {
+        self.reconcile_with(words, shape, units, shape.fields)
+    }
+
+    #[inline(always)]
+    fn reconcile_with(&mut self, words: &mut [u64], shape: &Shape, mut units: i64, offsets: &[u32]) -> (i64, usize) {
+        let fields = offsets.len();
+        // Entries of one shape lie as far apart.
+        let ahead = (AHEAD / (1 + fields)).max(4) * (1 + fields);
         let pending = self.clock.epoch - 1;
         let mut queue = std::mem::take(&mut self.deferred.promotion_queue);
         let mut at = 0;
         while units > 0 && at < words.len() {
-            if let Some(&ahead) = words.get(at + AHEAD) {
+            if let Some(&ahead) = words.get(at + ahead) {
                 log::prefetch_header(ahead);
+                if fields > 4 {
+                    log::prefetch_end(ahead, shape.cell);
+                }
             }
             let Some(entry) = log::plain_entry(words[at]) else { break };
             let object = entry.object;
@@ -78,8 +99,8 @@ impl Heap {
             if (header >> 32) as u32 != shape.meta {
                 break;
             }
-            make_room(&mut queue, N);
-            if entry.words != N {
+            make_room(&mut queue, fields);
+            if entry.words != fields {
                 if entry.words != 0 {
                     break;
                 }
@@ -87,13 +108,13 @@ impl Heap {
                     count_all_up(object, shape, &mut queue);
                 }
                 at += 1;
-                units -= 2 + N as i64;
+                units -= 2 + fields as i64;
                 continue;
             }
-            let before: &mut [u64] = &mut words[at + 1..at + 1 + N];
+            let before: &mut [u64] = &mut words[at + 1..at + 1 + fields];
             if header as u32 == pending {
                 object.set_header(shape.meta, 0);
-                for (before, offset) in before.iter_mut().zip(offsets) {
+                for (before, offset) in before.iter_mut().zip(offsets.iter().map(|&offset| u64::from(offset))) {
                     let now = object.slot(offset).read();
                     if now == *before {
                         *before = 0;
@@ -105,15 +126,15 @@ impl Heap {
                     }
                 }
             }
-            for (before, offset) in before.iter_mut().zip(offsets) {
+            for (before, offset) in before.iter_mut().zip(offsets.iter().map(|&offset| u64::from(offset))) {
                 if !range::in_heap(*before) {
                     *before = 0;
                 } else if header as u32 != pending && object.slot(offset).read() == *before {
                     self.cancel(before);
                 }
             }
-            at += 1 + N;
-            units -= 2 + N as i64;
+            at += 1 + fields;
+            units -= 2 + fields as i64;
         }
         self.deferred.promotion_queue = queue;
         (units, at)
@@ -144,8 +165,11 @@ impl Heap {
             let (start, words) = log::words_of_entry(rest);
             let end = start + words;
             for at in start..end {
-                if let Some(&ahead) = rest.get(at + AHEAD) {
+                if let Some(&ahead) = rest.get(at + AHEAD)
+                    && ahead != 0
+                {
                     range::prefetch_count(ahead);
+                    BUFFERED.prefetch_of(ahead);
                 }
                 if rest[at] == 0 {
                     continue;

@@ -1,8 +1,9 @@
 //! Dead young special objects end, in steps. `[WEAK]`
 
-use super::{Judgement, LOOK_UNITS};
+use super::{AHEAD, Judgement, LOOK_UNITS};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
+use crate::services::builtin;
 
 impl Heap {
     /// A young object becomes special.
@@ -21,7 +22,8 @@ impl Heap {
     /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
         if self.services.specials.judgement == Judgement::Waits {
-            self.services.specials.judgement = Judgement::Condemn(0);
+            let asked = self.services.specials.has_errands;
+            self.services.specials.judgement = if asked { Judgement::Condemn(0) } else { Judgement::Begin(0) };
         }
         while units > 0 {
             let judgement = self.services.specials.judgement;
@@ -47,12 +49,33 @@ impl Heap {
                 continue;
             };
             units -= LOOK_UNITS;
+            self.prefetch_pending(judgement.place());
             let dead = !object.is_mature() && object.has(flag::SPECIAL);
             if self.take_step_of_young(judgement, object, dead, &mut units) {
                 self.services.specials.judgement = judgement.at_next();
             }
         }
         (units, false)
+    }
+
+    /// Fetches what the looks at the next objects of the list need.
+    #[inline(always)]
+    fn prefetch_pending(&self, at: usize) {
+        let pending = &self.services.specials.pending;
+        if let Some(&far) = pending.get(at + 2 * AHEAD) {
+            self.prefetch_number(far);
+        }
+        if let Some(&near) = pending.get(at + AHEAD) {
+            self.prefetch_first_slot(near);
+        }
+    }
+
+    /// It is not condemned any more, if it was, and plain if nothing else needs its record.
+    fn absolve(&mut self, object: ObjectRef) {
+        match self.services.specials.has_errands {
+            true => self.condemn_special(object, false),
+            false => self.tidy_special(object),
+        }
     }
 
     /// Whether the step is done with the object: else it goes on with it.
@@ -70,16 +93,20 @@ impl Heap {
                 self.services.specials.finalizers_follow = self.services.finalizers.has_young();
                 let done = self.begin_reclaim_some(object, units);
                 self.services.specials.finalizers_follow = false;
+                if done && !self.services.finalizers.has_young() && !builtin::has_errand(object) {
+                    // Nothing asks whether it was condemned. Most have nothing else that is to end, and are plain from here on.
+                    self.absolve(object);
+                }
                 return done;
             }
             Judgement::Dismantle(_) if dead => return self.dismantle_some(object, units),
-            Judgement::Dismantle(_) => self.condemn_special(object, false),
+            Judgement::Dismantle(_) if self.services.specials.has_errands => self.condemn_special(object, false),
             // All that are dead have been dismantled: an ephemeron that loses a key here is alive.
             Judgement::End(_) if dead => match self.end_key_some(object, units) {
                 true => self.end_special(object),
                 false => return false,
             },
-            Judgement::Condemn(_) | Judgement::Begin(_) | Judgement::End(_) => {}
+            Judgement::Condemn(_) | Judgement::Begin(_) | Judgement::Dismantle(_) | Judgement::End(_) => {}
         }
         true
     }

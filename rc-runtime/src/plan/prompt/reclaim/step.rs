@@ -1,6 +1,6 @@
 //! How a structure is taken apart, one step after the other. `[RECLAIM]` `[BOUND]`
 
-use super::super::count::SETTLED;
+use super::super::count::{FRESH, SETTLED};
 use super::super::{Bin, CellSpace};
 use super::{AT_ONCE, Cascade, DyingLarge, Frame, IN_ORDER, Step, reference_at};
 use crate::heap::{Heap, HeapEntry};
@@ -12,6 +12,22 @@ use crate::plan::prompt::release_stack::{BEYOND, Shape, Stop};
 use crate::visit::Part;
 use smallvec::SmallVec;
 use std::ops::Range;
+
+/// Releases what a plain object holds, if each of these outlives that and nothing is to be noted of it; otherwise nothing has changed.
+#[inline(never)]
+fn lets_go_of_survivors(object: ObjectRef, fields: &[u32]) -> bool {
+    for (place, &offset) in fields.iter().enumerate() {
+        let Some(target) = reference_at(object, offset) else { continue };
+        let byte = target.count();
+        if byte <= FRESH {
+            let released = fields[..place].iter().filter_map(|&offset| reference_at(object, offset));
+            released.for_each(|target| target.set_count(target.count() + 1));
+            return false;
+        }
+        target.set_count(byte - 1);
+    }
+    true
+}
 
 impl Heap {
     /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
@@ -38,14 +54,16 @@ impl Heap {
         }
     }
 
-    /// An object at zero that holds nothing and is none of the special kinds: it is free. That is what most temporaries are.
+    /// An object at zero that takes no other along and is none of the special kinds: it is free. That is what most temporaries are, and
+    /// most small objects of structures that go on without them.
     #[inline(always)]
     pub(in crate::plan::prompt) fn dies_alone(&mut self, object: ObjectRef) -> bool {
         if object.has(BEYOND) || self.zeal.is_some() || self.prompt.units_left <= 0 {
             return false;
         }
         let fields = object.type_info().fixed.as_slice();
-        if fields.iter().any(|&offset| reference_at(object, offset).is_some()) {
+        let holds_any = fields.iter().any(|&offset| reference_at(object, offset).is_some());
+        if holds_any && !lets_go_of_survivors(object, fields) {
             return false;
         }
         self.prompt.units_left -= 1;

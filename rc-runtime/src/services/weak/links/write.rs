@@ -16,6 +16,7 @@ impl Heap {
         target: ObjectRef,
         kind: WeakKind,
     ) {
+        self.services.specials.has_errands |= builtin::has_errand(holder);
         let to = self.make_number(target);
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             self.note_special(holder);

@@ -1,0 +1,99 @@
+//! Every program in `benches/programs/` computes on Tally what it does with `malloc` and the frees written by hand.
+//!
+//! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be
+//! short, it has one of -O0 and -O2 under the deferred plan and the other one under the prompt plan, and zeal under one
+//! of both at one of both: the next program has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of
+//! each. That `tally verify` warns of none is a trial of `mistakes::not_accused`.
+
+use crate::trial;
+use libtest_mimic::Trial;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use tally_kit::situation::programs_in;
+use tally_kit::tally_command::{describe, run, run_tally, source_tree};
+
+/// The folder of the programs.
+pub const FOLDER: &str = "benches/programs";
+/// Fewer would mean that the folder is not read.
+const PROGRAMS_AT_LEAST: usize = 19;
+
+const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
+const LEVELS: [&str; 2] = ["0", "2"];
+
+/// One way to run a program on Tally, at the size that goes with it.
+struct Way {
+    plan: &'static str,
+    level: &'static str,
+    is_zeal: bool,
+}
+
+/// Each program in its ways.
+pub fn trials() -> Vec<Trial> {
+    let programs = programs_in(&source_tree().join(FOLDER));
+    assert!(programs.len() >= PROGRAMS_AT_LEAST, "only {} programs were found", programs.len());
+    let trial_of = |(number, file): (usize, PathBuf)| {
+        let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        trial(format!("bench_programs::{name}"), move || computes_the_same(&file, &ways(number)))
+    };
+    programs.into_iter().enumerate().map(trial_of).collect()
+}
+
+/// The ways of the program with this number.
+fn ways(number: usize) -> Vec<Way> {
+    let all = std::env::var_os("TALLY_EXAMPLE_MATRIX").is_some();
+    let mut ways = Vec::new();
+    for (plan_number, plan) in PLANS.into_iter().enumerate() {
+        for (level_number, level) in LEVELS.into_iter().enumerate() {
+            for is_zeal in [false, true] {
+                let is_turn = if is_zeal {
+                    (plan_number, level_number) == (number / 2 % 2, number / 4 % 2)
+                } else {
+                    level_number == (number + plan_number) % 2
+                };
+                if all || is_turn {
+                    ways.push(Way { plan, level, is_zeal });
+                }
+            }
+        }
+    }
+    ways
+}
+
+fn computes_the_same(file: &Path, ways: &[Way]) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a folder for an executable");
+    let executable = folder.path().join("freed_by_hand");
+    let mut words: Vec<OsString> = ["-O0", "-w", "-DFREED_BY_HAND"].map(OsString::from).into();
+    words.extend([file.into(), "-o".into(), executable.clone().into(), "-lm".into()]);
+    let built = run(Path::new("cc"), &words, &[]);
+    if !built.status.success() {
+        return Err(format!("freed by hand: {}", describe(&built)));
+    }
+    for size in ["small", "tiny"] {
+        let expected = sum_of(&run(&executable, &[size], &[])).map_err(|wrong| format!("freed by hand: {wrong}"))?;
+        for way in ways.iter().filter(|way| way.is_zeal == (size == "tiny")) {
+            let how = format!("{} -O{} {size}", way.plan, way.level);
+            let sum = sum_of(&run_on_tally(file, way, size)).map_err(|wrong| format!("{how}: {wrong}"))?;
+            if sum != expected {
+                return Err(format!("{how}: {sum}, and {expected} when freed by hand"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_on_tally(file: &Path, way: &Way, size: &str) -> Output {
+    let mut words: Vec<OsString> =
+        ["run", "--no-warnings", "--plan", way.plan, "--opt", way.level].map(OsString::from).into();
+    words.push(if way.is_zeal { "--zeal" } else { "--leak-check" }.into());
+    words.extend([file.into(), "--".into(), size.into()]);
+    run_tally(&words, &[])
+}
+
+/// The words `NAME sum=S` of a run that has succeeded; the gap that follows is another one each time.
+fn sum_of(output: &Output) -> Result<String, String> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let sum = text.split_once(" gap_us=").map(|(sum, _)| sum.to_owned());
+    let is_quiet = output.status.success() && output.stderr.is_empty();
+    sum.filter(|sum| is_quiet && sum.contains(" sum=")).ok_or_else(|| describe(output))
+}
