@@ -117,34 +117,34 @@ safepoint_shim! {
 }
 
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), 0))
 }
 
 extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), length))
 }
 
 extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
     // SAFETY: [HEADER] a registered type's.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, 0))
 }
 
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
     // SAFETY: [HEADER] a registered type's.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_array_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
 }
 
 extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), 0))
 }
 
 extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.allocate_array_owned(registered(descriptor), length))
 }
 
@@ -153,21 +153,21 @@ extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
 }
 
 extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
 }
 
 extern "C" fn safepoint() {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
     Heap::poll(unsafe { HeapEntry::of(heap) });
 }
 
 extern "C" fn collect() {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: as in `safepoint`.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     Heap::collect(unsafe { HeapEntry::of(heap) });
 }
 
@@ -178,9 +178,9 @@ extern "C" fn drain(words: *const u64, count: u64) {
         // SAFETY: the lowering passes `count` words of its frame.
         unsafe { std::slice::from_raw_parts(words, count as usize) }
     };
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: as in `safepoint`.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, words);
 }
 
@@ -261,28 +261,28 @@ preserving_shim! {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_apply_postponed() {
-    // SAFETY: this thread's context, and its heap, if it has one.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap = unsafe { (*current()).heap };
-    // SAFETY: as above; borrowed here alone.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one; borrowed here alone.
     if let Some(heap) = unsafe { heap.as_mut() } {
         heap.apply_postponed();
     }
 }
 
 extern "C" fn postpone(new: u64, old: u64) {
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     let no_heap = unsafe { (*current()).heap.is_null() };
     if no_heap && !range::in_heap(old) && !range::in_heap(new) {
         // Nothing is counted yet in this thread.
         return;
     }
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.postpone(new, old);
 }
 
 extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.note_low(unsafe { ObjectRef::from_address(object) });
 }
 
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn tally_increment(word: u64) {
 pub unsafe extern "C" fn tally_decrement(word: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(word) } {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.decrement_exact(object);
     }
 }
@@ -329,7 +329,7 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
     let how = unsafe { how.as_ref() };
     // SAFETY: [HEADER] a registered type's.
     let how = how.map(|handle| unsafe { TypeInfo::of_meta(handle.meta) });
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] by the caller's promise.
     unsafe { heap.settle_root(slot, shadow, how, bytes) };
@@ -343,7 +343,7 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
     if let Some((object, slot)) = written_into(object, slot, 1) {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.write(object, slot, word);
     }
 }
@@ -354,9 +354,9 @@ extern "C" fn log_slow(object: u64, slot: u64) {
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
     let object = unsafe { ObjectRef::from_address(object) };
-    // SAFETY: as above.
+    // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
     let slot = unsafe { Slot::from_address(slot) };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     if !heap.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {:#x}, {FOREIGN}", object.address()));
@@ -371,7 +371,7 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        // SAFETY: borrowed for the next statement alone.
+        // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
         unsafe { heap.copy_references(object, target, source, count) };
@@ -385,7 +385,7 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        // SAFETY: borrowed for the next statement alone.
+        // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
         unsafe { heap.fill_references(object, target, word, count) };
@@ -403,7 +403,7 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     }
     // SAFETY: [HEADER] by the caller's promise.
     let object = unsafe { ObjectRef::from_address(object) };
-    // SAFETY: as above.
+    // SAFETY: [HEADER] by the caller's promise.
     Some((object, unsafe { Slot::from_address(target) }))
 }
 
@@ -415,7 +415,7 @@ mod tests {
     fn a_bulk_write_of_no_words_needs_no_object() {
         // SAFETY: no words are named.
         unsafe { tally_copy_refs(0, 0, 0, 0) };
-        // SAFETY: as above.
+        // SAFETY: no words are named.
         unsafe { tally_fill_refs(0, 0, 0, 0) };
     }
 }

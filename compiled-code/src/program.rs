@@ -147,24 +147,24 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = &raw mut *unsafe { thread_heap() };
-    // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
+    // SAFETY: [CONTEXT] this thread's context; the trampoline calls `main` with the C convention.
     let entry = unsafe { &raw mut (*context::current()).entry };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] this thread's context; the trampoline calls `main` with the C convention.
     if unsafe { *entry } != 0 {
         // Not through the trampoline: the walk would take it for the bottom of the stack.
         // SAFETY: the program's `main`.
         let main: Main = unsafe { std::mem::transmute(main) };
-        // SAFETY: as above, with its arguments.
+        // SAFETY: the program's `main`, with its arguments.
         return unsafe { main(argc, argv, environ) };
     }
-    // SAFETY: as above.
+    // SAFETY: the program's `main`, with its arguments.
     unsafe { *entry = 1 };
     MAIN_HEAP.store(heap, Ordering::Release);
     // SAFETY: the trampoline calls `main` with the C convention.
     let status = unsafe { enter(main, argc, argv, environ) };
-    // SAFETY: as above.
+    // SAFETY: the trampoline calls `main` with the C convention.
     unsafe { *entry = 0 };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
     unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -257,7 +257,7 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
 /// ended threads require, or 0.
 fn exit_work() -> c_int {
     let ended_threads = ENDED_THREADS_STATUS.swap(0, Ordering::AcqRel);
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     let attached = unsafe { (*context::current()).heap };
     let main = MAIN_HEAP.load(Ordering::Acquire);
     if main.is_null() && attached.is_null() || !begins_exit_work(attached) {
@@ -269,7 +269,7 @@ fn exit_work() -> c_int {
     // A handler is called only once: a finalizer that calls `exit` from here on needs another one.
     // SAFETY: registers a handler that takes no arguments.
     unsafe { libc::atexit(at_exit) };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     heap.context_mut().exit_pc = 0;
     // Finds overwritten bytes since zeal's last inspection.
@@ -281,7 +281,7 @@ fn exit_work() -> c_int {
     // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
     Heap::end_of_program(unsafe { HeapEntry::of(heap) });
     if options().leak_check {
-        // SAFETY: as above.
+        // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
         Heap::collect(unsafe { HeapEntry::of(heap) });
     }
     EXIT_WORK.store(DONE, Ordering::Release);
@@ -301,7 +301,8 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.
     let statistics = unsafe { &raw const (*main).statistics };
-    // SAFETY: as above.
+    // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
+    // words that may be out of date.
     let statistics = unsafe { std::ptr::read_volatile(statistics) };
     statistics_report::report(&statistics, options().stats.as_ref())
 }

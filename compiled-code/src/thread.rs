@@ -62,7 +62,8 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
     // SAFETY: `make` gave this address of a heap that nothing has dropped; only its own thread uses it.
     let left = unsafe { end(&mut *heap) };
     if left == 0 {
-        // SAFETY: as above; `crate::abi` leaked the box, and the context forgot it.
+        // SAFETY: `make` gave this address of a heap that nothing has dropped; only its own thread uses it;
+        // `crate::abi` leaked the box, and the context forgot it.
         drop(unsafe { Box::from_raw(heap) });
     }
     stack_overflow::leave_thread();

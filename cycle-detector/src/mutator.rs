@@ -139,7 +139,7 @@ impl Mutator {
     /// The end: all finalizers run that have not, of reachable objects, too. Dropping a mutator runs none.
     pub fn finalize_all(&mut self) {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::finalize_all(unsafe { HeapEntry::of(heap) });
     }
 
@@ -196,7 +196,7 @@ impl Mutator {
 
     /// Returns the value of a weak map for `key`, valid until the next safepoint.
     pub fn weak_map_get(&mut self, map: ObjectRef, key: ObjectRef) -> Option<ObjectRef> {
-        // SAFETY: the key is an object's address.
+        // SAFETY: [HEADER] the key is an object's address.
         let word = unsafe { self.heap.weak_map_get(map, key.address()) };
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         unsafe { object_of(word) }
@@ -207,13 +207,13 @@ impl Mutator {
     /// # Errors
     /// [`OutOfMemory`].
     pub fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), OutOfMemory> {
-        // SAFETY: key and value are objects' addresses.
+        // SAFETY: [HEADER] key and value are objects' addresses.
         unsafe { self.heap.weak_map_set(map, key.address(), value.address()) }
     }
 
     /// Removes the entry of `key`; whether there was one.
     pub fn weak_map_remove(&mut self, map: ObjectRef, key: ObjectRef) -> bool {
-        // SAFETY: the key is an object's address.
+        // SAFETY: [HEADER] the key is an object's address.
         unsafe { self.heap.weak_map_remove(map, key.address()) }
     }
 
@@ -263,14 +263,14 @@ impl Mutator {
     /// A safepoint: does a slice of pending work when one is due.
     pub fn poll(&mut self) {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::poll_if_asked(unsafe { HeapEntry::of(heap) });
     }
 
     /// Prompt plan: a safepoint at which objects at zero die, but for those that a word of `protected` leads to.
     pub fn drain(&mut self, protected: &[u64]) {
         let heap = &raw mut *self.heap;
-        // SAFETY: the box stays where it is, and is not used until this returns.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, protected);
     }
 
@@ -284,7 +284,7 @@ impl Mutator {
         let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
         self.heap.with_driver(|driver, heap| driver.work(heap, units));
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::run_ready_finalizers(unsafe { HeapEntry::of(heap) });
         self.heap.with_driver(|driver, heap| driver.has_work(heap))
     }
@@ -293,21 +293,21 @@ impl Mutator {
     /// are tried.
     pub fn epoch(&mut self) {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::epoch(unsafe { HeapEntry::of(heap) });
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
     pub fn collect(&mut self) -> u64 {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::collect(unsafe { HeapEntry::of(heap) })
     }
 
     /// A part of such a collection that takes about `ns` nanoseconds; true when it is complete.
     pub fn collect_for(&mut self, ns: u64) -> bool {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::step(unsafe { HeapEntry::of(heap) }, ns)
     }
 
@@ -357,7 +357,7 @@ impl Mutator {
     /// All objects that are there are immortal.
     pub fn freeze(&mut self) {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::freeze(unsafe { HeapEntry::of(heap) });
     }
 
@@ -385,7 +385,7 @@ impl Mutator {
     pub fn objects(&mut self) -> Vec<ObjectRef> {
         let heap = &raw mut *self.heap;
         let mut objects = vec![];
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::for_each_object(unsafe { HeapEntry::of(heap) }, |object| objects.push(object));
         objects
     }
@@ -393,7 +393,7 @@ impl Mutator {
     /// Collects, and returns the objects that are left; `None` without any.
     pub fn leak_report(&mut self) -> Option<LeakReport> {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::leak_report(unsafe { HeapEntry::of(heap) })
     }
 
@@ -403,7 +403,7 @@ impl Mutator {
     /// The first [`Violation`].
     pub fn verify(&mut self) -> Result<(), Violation> {
         let heap = &raw mut *self.heap;
-        // SAFETY: as in `drain`.
+        // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
         Heap::epoch_before_recount(unsafe { HeapEntry::of(heap) });
         self.heap.with_driver(|driver, heap| driver.verify(heap))
     }

@@ -102,7 +102,8 @@ impl Heap {
             }
             match self.allocate_cell_of_plan(info, length) {
                 Ok(object) => return Ok(object),
-                // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+                // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through
+                // a pointer.
                 Err(error) if Heap::host_made_room(unsafe { HeapEntry::of(self) }, &error, retries) => retries += 1,
                 Err(error) => return Err(error),
             }
@@ -162,14 +163,16 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn finalizer_safepoint(&mut self) {
-        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+        // pointer.
         Heap::run_finalizers(unsafe { HeapEntry::of(self) });
     }
 
     /// A full collection has found objects that wait for their finalizers: with those they go.
     #[cold]
     fn finalize_for_room(&mut self) {
-        // SAFETY: as in `finalizer_safepoint`.
+        // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+        // pointer.
         Heap::collect(unsafe { HeapEntry::of(self) });
     }
 
@@ -187,7 +190,8 @@ impl Heap {
     #[inline(never)]
     fn do_what_is_due(&mut self) {
         if self.limits.soft_is_due {
-            // SAFETY: as in `finalizer_safepoint`.
+            // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+            // pointer.
             Heap::run_soft_limit_callback(unsafe { HeapEntry::of(self) });
         }
         self.due_at_allocation =

@@ -39,7 +39,7 @@ impl Heap {
         }
         self.log_object(object);
         let block = object.block();
-        // SAFETY: the block of an object of this heap.
+        // SAFETY: [OWNED] the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
         if info.logged.get() == 0 {
             self.deferred.blocks.logged.push(block);
@@ -131,6 +131,6 @@ impl Heap {
 /// A small object with a cell of `cell` bytes is logged, or young: its slots may be written to.
 #[inline(always)]
 pub(crate) fn clear_unlogged(object: ObjectRef, cell: u64) {
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     unsafe { UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES) };
 }

@@ -227,7 +227,7 @@ mod tests {
         let here = current() as u64;
         let (there, stamp) = std::thread::spawn(|| {
             let context = current();
-            // SAFETY: this thread's own context.
+            // SAFETY: [CONTEXT] this thread's own context.
             (context as u64, unsafe { (*context).stamp })
         })
         .join()

@@ -217,7 +217,7 @@ impl ObjectRef {
     /// The object's count: 255 is stuck.
     #[inline(always)]
     pub fn count(self) -> u8 {
-        // SAFETY: the counts of the reserved range are mapped.
+        // SAFETY: [MAPPED] the counts of the reserved range are mapped.
         unsafe { *range::count_cell(self.address()) }
     }
 
@@ -231,7 +231,7 @@ impl ObjectRef {
     /// Sets the object's count.
     #[inline(always)]
     pub fn set_count(self, count: u8) {
-        // SAFETY: as in `count`.
+        // SAFETY: [MAPPED] the counts of the reserved range are mapped.
         unsafe { *range::count_cell(self.address()) = count }
     }
 }

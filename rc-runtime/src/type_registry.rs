@@ -149,7 +149,7 @@ impl TypeInfo {
     pub unsafe fn of_meta(meta: u32) -> &'static TypeInfo {
         // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
         let info = unsafe { *range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) } as *const TypeInfo;
-        // SAFETY: as above; it lives as long as the process.
+        // SAFETY: [HEADER] ids come from `register`, which published the entry first; it lives as long as the process.
         unsafe { &*info }
     }
 
@@ -265,7 +265,7 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
-    // SAFETY: as above.
+    // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::reading_cell(id) = info.reading.number() };
     types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))
@@ -425,7 +425,7 @@ mod tests {
         let gone = register(unsafe { &*place }).expect("sound");
         // SAFETY: the registry keeps no reference to it.
         unsafe { *place = TypeDescriptor::plain(c"New", 64, &[]) };
-        // SAFETY: as above.
+        // SAFETY: the registry keeps no reference to it.
         let new = register(unsafe { &*place }).expect("sound");
         assert_ne!(gone, new);
         assert_eq!((&*gone.info().name, &*new.info().name, new.info().size), ("Gone", "New", 64));

@@ -71,7 +71,8 @@ pub fn unwind<F: Lookup + ?Sized>(
         // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
         // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
         None => unsafe { _Unwind_Backtrace(step_of(&run), state) },
-        // SAFETY: as above.
+        // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
+        // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
         Some(start) => unsafe { backtrace_from(step_of(&run), state, start) },
     };
     if let Some(panic) = run.panic {
@@ -292,9 +293,10 @@ where
     let run = unsafe { &mut *state.cast::<Run<'_, F, R, V>>() };
     // SAFETY: the context is valid during the callback.
     let pc = unsafe { _Unwind_GetIP(context) } as u64;
-    // SAFETY: as above.
+    // SAFETY: the context is valid during the callback.
     let sp = unsafe { _Unwind_GetCFA(context) } as u64;
-    // SAFETY: as above; rbp and rbx are callee-saved, so every context of x86-64 has them.
+    // SAFETY: the context is valid during the callback; rbp and rbx are callee-saved, so every context of x86-64 has
+    // them.
     let register = |number| unsafe { _Unwind_GetGR(context, number) } as u64;
     let saved = || (register(RBP), register(RBX));
     // The unwinder's own frames may be compiled without landing pads: a panic stops here and goes on in `unwind`.

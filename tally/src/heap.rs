@@ -99,7 +99,7 @@ impl Heap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finalize_all(&mut self) {
-        // SAFETY: as above; `&mut self` says that no finalizer runs.
+        // SAFETY: a safepoint: no reference to the inner heap is in use; `&mut self` says that no finalizer runs.
         self.scope().safepoint(tally_heap::Heap::finalize_all);
     }
 
@@ -136,7 +136,7 @@ impl Heap {
     /// ```
     pub fn verify(&mut self) -> Result<(), Violation> {
         let mut scope = self.scope();
-        // SAFETY: as above.
+        // SAFETY: a safepoint: no reference to the inner heap is in use; `&mut self` says that no finalizer runs.
         scope.safepoint(tally_heap::Heap::epoch_before_recount);
         scope.leaf(|inner| inner.with_driver(|driver, heap| driver.verify(heap)))
     }

@@ -201,7 +201,7 @@ impl<'h> Scope<'h> {
     /// A handle or a reference of another heap is good for another time.
     #[inline(always)]
     pub(crate) fn check(&self, address: u64) {
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         let owned = range::in_heap(address) && self.leaf(|inner| unsafe { inner.owns_address(address) });
         assert!(owned, "a handle, a reference or an object of another heap");
     }

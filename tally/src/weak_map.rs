@@ -44,7 +44,7 @@ impl<'h> Scope<'h> {
         let [map, key, value] = [map, key, value].map(|handle| self.get(handle).object);
         expect_map(map);
         // SAFETY: as `safepoint` says; the handles keep the objects.
-        // SAFETY: key and value are objects' addresses.
+        // SAFETY: [HEADER] key and value are objects' addresses.
         self.safepoint(|mut inner| unsafe { inner.weak_map_set(map, key.address(), value.address()) })
     }
 
@@ -54,7 +54,7 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_get(&self, map: Ref<'_>, key: Ref<'_>) -> Option<Ref<'_>> {
         self.expect_map_and_key(map, key);
-        // SAFETY: the key is an object's address.
+        // SAFETY: [HEADER] the key is an object's address.
         self.object(self.leaf(|inner| unsafe { inner.weak_map_get(map.object, key.address()) }))
     }
 
@@ -64,7 +64,7 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_remove(&self, map: Ref<'_>, key: Ref<'_>) -> bool {
         self.expect_map_and_key(map, key);
-        // SAFETY: the key is an object's address.
+        // SAFETY: [HEADER] the key is an object's address.
         self.leaf(|inner| unsafe { inner.weak_map_remove(map.object, key.address()) })
     }
 

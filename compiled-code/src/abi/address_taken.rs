@@ -14,7 +14,7 @@ pub unsafe extern "C" fn tally_lent_store(slot: u64) {
     let here = 0_u64;
     let here = &raw const here as u64;
     if slot & 7 == 0 && (here..stack_end()).contains(&slot) {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { abi::thread_heap() }.note_lent_store(slot, here);
     }
 }

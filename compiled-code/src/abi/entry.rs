@@ -15,13 +15,16 @@ use tally_heap::type_registry::{self, TypeInfo};
 /// The borrow ends before anything else borrows the heap: a call of the program, or this function again.
 #[inline(always)]
 pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
-    // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
+    // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
+    // here.
     let heap = unsafe { &raw mut (*current()).heap };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
+    // here.
     if unsafe { *heap }.is_null() {
         make_thread_heap();
     }
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
+    // here.
     let heap = unsafe { *heap };
     // SAFETY: [HELD] by the caller's promise no other borrow is in use.
     unsafe { &mut *heap }
@@ -29,7 +32,7 @@ pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
 
 #[cold]
 fn make_thread_heap() {
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     let before = unsafe { &*current() };
     let (anchor, entry) = (before.exit_anchor(), before.entry);
     let heap = Box::leak(crate::program::make_heap());

@@ -13,7 +13,7 @@ use tally_heap::services::finalizer::{self, ErrorHook};
 pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
     // SAFETY: [HEADER] by the caller's promise.
     let object = unsafe { ObjectRef::of_word(object) };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     object.is_some_and(|object| unsafe { thread_heap() }.register_finalizer(object)).into()
 }
 
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
 pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.forget_finalizer(object);
     }
 }

@@ -38,16 +38,16 @@ safepoint_shim! {
 }
 
 extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
     answer(unsafe { heap.new_host_pointer(pointer, free) })
 }
 
 extern "C" fn freeze() {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: as in `step`.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::freeze(unsafe { HeapEntry::of(heap) });
 }
 
@@ -57,7 +57,7 @@ type VisitObject = unsafe extern "C" fn(*mut c_void, *const c_char, u64, *mut c_
 type VisitType = unsafe extern "C" fn(*const c_char, u64, u64, *mut c_void);
 
 extern "C" fn step(ns: u64) -> i32 {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
     Heap::step(unsafe { HeapEntry::of(heap) }, ns).into()
@@ -65,7 +65,8 @@ extern "C" fn step(ns: u64) -> i32 {
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
     let mut names: HashMap<u32, CString> = HashMap::new();
-    // SAFETY: as in `step`; `visit` is a function of that type, by the caller's promise.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap; `visit` is a function of that type, by the caller's
+    // promise.
     let heap = unsafe { thread_heap() };
     let visit = |object: ObjectRef| {
         let info = object.type_info();
@@ -78,9 +79,9 @@ extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
 }
 
 extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64 {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: as in `step`.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     let Some(report) = Heap::leak_report(unsafe { HeapEntry::of(heap) }) else { return 0 };
     match visit {
         None => eprint!("{}", report.text("now")),
@@ -105,7 +106,7 @@ fn c_text(name: &str) -> CString {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stop() {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.stop();
 }
 
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn tally_stop() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_restart() {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.restart();
 }
 
@@ -125,7 +126,7 @@ pub unsafe extern "C" fn tally_restart() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_is_running() -> i32 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.is_running().into()
 }
 
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn tally_is_running() -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_epoch_bytes(bytes);
 }
 
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_pause_goal(ns);
 }
 
@@ -156,7 +157,7 @@ pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_limits(soft: u64, hard: u64) {
     let limit = |bytes| (bytes != 0).then_some(bytes);
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_limits(limit(soft), limit(hard));
 }
 
@@ -169,7 +170,7 @@ pub unsafe extern "C" fn tally_on_soft_limit(
     callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
     context: *mut c_void,
 ) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
         // SAFETY: by the caller's promise.
         Box::new(move |_, used| unsafe { callback(used, context) })
@@ -186,7 +187,7 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
     handler: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
     context: *mut c_void,
 ) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
         // SAFETY: by the caller's promise.
         Box::new(move |_, requested| unsafe { handler(requested, context) } != 0)
@@ -200,7 +201,7 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { ObjectRef::of_word(object) }.map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
 }
 
@@ -210,7 +211,7 @@ pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     let context = unsafe { &mut *current() };
     // SAFETY: [ROOT] the word is a reference or null.
     match unsafe { context.push_handle(object) } {
@@ -222,7 +223,7 @@ pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
 #[cold]
 #[inline(never)]
 extern "C" fn new_handle_slow(object: u64) -> u64 {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
     unsafe { heap.new_handle(object) }
@@ -234,7 +235,7 @@ extern "C" fn new_handle_slow(object: u64) -> u64 {
 /// As for [`Heap::set_handle`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
     unsafe { heap.set_handle(handle, object) };
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handles_open() -> u64 {
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     unsafe { (*current()).handle_top }
 }
 
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn tally_handles_open() -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handles_close(scope: u64) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.close_handles(scope);
 }
 
@@ -266,7 +267,7 @@ pub unsafe extern "C" fn tally_handles_close(scope: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
     unsafe { heap.new_global(object) }
@@ -278,7 +279,7 @@ pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
 /// As for [`Heap::set_global`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
     unsafe { heap.set_global(global, object) };
@@ -291,7 +292,7 @@ pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_free(global: u64) {
     if global != 0 {
-        // SAFETY: borrowed for the next statement alone.
+        // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
         unsafe { heap.free_global(global) };
@@ -306,7 +307,7 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.add_external_bytes(object, delta);
     }
 }
@@ -319,7 +320,7 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.make_immortal(object);
     }
 }
@@ -330,7 +331,7 @@ pub unsafe extern "C" fn tally_make_immortal(object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unfreeze() {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.unfreeze();
 }
 
@@ -340,7 +341,7 @@ pub unsafe extern "C" fn tally_unfreeze() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.contains(address).into()
 }
 
@@ -350,7 +351,7 @@ pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
 /// `into` is a `tally_statistics`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     heap.count_from_now_on();
     // SAFETY: by the caller's promise.

@@ -27,7 +27,7 @@ use tally_heap::{TypeId, type_registry};
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() };
 }
 
@@ -46,7 +46,7 @@ safepoint_shim! {
 }
 
 extern "C" fn allocate(size: u32) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     match unsafe { thread_heap() }.allocate(untyped(size)) {
         Ok(object) => {
             let bytes = object.type_info().size as usize;
@@ -59,7 +59,7 @@ extern "C" fn allocate(size: u32) -> u64 {
 }
 
 extern "C" fn collect() {
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
     tally_heap::Heap::collect(unsafe { HeapEntry::of(heap) });
@@ -67,7 +67,7 @@ extern "C" fn collect() {
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
     let mut roots = vec![];
-    // SAFETY: this thread's context, in which the shim has just written the anchor.
+    // SAFETY: [CONTEXT] this thread's context, in which the shim has just written the anchor.
     StackRoots::default().visit_slots(unsafe { &*context::current() }, |slot, meta| roots.push((slot, meta)));
     // Visited after the walk: the callback may do anything, even collect.
     for (slot, meta) in roots {
@@ -98,7 +98,8 @@ unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisi
         // functions.
         let word = unsafe { *words.wrapping_add(index) };
         if range::in_heap(word) {
-            // SAFETY: as above.
+            // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
+            // functions.
             unsafe { visit(word as *mut c_void, context) };
         }
     }

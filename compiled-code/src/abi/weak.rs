@@ -41,7 +41,7 @@ safepoint_shim! {
 
 extern "C" fn weak_new(target: u64) -> u64 {
     let object = own(target, "tally_weak_new");
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let weak = answer(unsafe { thread_heap() }.new_weak(object));
     // SAFETY: [HEADER] a new object's first word.
     unsafe { Slot::from_address(weak) }.store(target);
@@ -50,7 +50,7 @@ extern "C" fn weak_new(target: u64) -> u64 {
 
 extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
     match own(target, "tally_weak_new_with") {
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         Some(target) => answer(unsafe { thread_heap() }.new_weak_with(target, callback)),
         None => weak_new(target), // never cleared, never called
     }
@@ -59,7 +59,7 @@ extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
 extern "C" fn ephemeron_new(key: u64, value: u64) -> u64 {
     let (key, value) = (own(key, "tally_ephemeron_new"), own(value, "tally_ephemeron_new"));
     let Some(key) = key else { fatal::stop(STATUS_USAGE, "tally_ephemeron_new: the key is no object of the heap") };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.new_ephemeron(key, value))
 }
 
@@ -72,7 +72,7 @@ extern "C" fn weak_map_new(mode: u32) -> u64 {
             ),
         )
     };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     answer(unsafe { thread_heap() }.new_weak_map(mode))
 }
 
@@ -83,9 +83,9 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     let map = required(map, "tally_weak_map_set");
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: key and value are objects' addresses.
+    // SAFETY: [HEADER] key and value are objects' addresses.
     if let Err(error) = unsafe { heap.weak_map_set(map, key, value) } {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
@@ -95,7 +95,7 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
 fn own(word: u64, function: &str) -> Option<ObjectRef> {
     // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
     let object = unsafe { object_of(word) }?;
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     if !unsafe { thread_heap() }.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
     }
@@ -135,16 +135,16 @@ fn upgraded(word: u64) -> u64 {
     }
     // SAFETY: [WEAK] the content of a weak slot, by the callers' promise.
     let object = unsafe { ObjectRef::from_address(word) };
-    // SAFETY: the thread's context; its heap, if there is one.
+    // SAFETY: [CONTEXT] the thread's context; its heap, if there is one.
     let heap = unsafe { (*current()).heap };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] the thread's context; its heap, if there is one.
     let at_once = unsafe { heap.as_ref() };
     if at_once.is_some_and(|heap| heap.may_be_had(object)) { word } else { upgraded_slowly(object) }
 }
 
 #[inline(never)]
 fn upgraded_slowly(object: ObjectRef) -> u64 {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.upgrade(object).map_or(0, ObjectRef::address)
 }
 
@@ -171,7 +171,7 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
     let (object, known) = (required(object, function), own(target, function));
     // SAFETY: by the callers' promise.
     let slot = unsafe { Slot::from_address(slot) };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.write_weak(object, slot, known, kind);
     slot.store(target);
 }
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
 pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
     let key = unsafe { tally_weak_get(ephemeron + KEY) };
-    // SAFETY: as above.
+    // SAFETY: [HEADER] by the caller's promise.
     let value = unsafe { Slot::from_address(ephemeron + VALUE) };
     if key == 0 { 0 } else { value.read() }
 }
@@ -217,9 +217,9 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     let map = required(map, "tally_weak_map_get");
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: the key is an object's address.
+    // SAFETY: [HEADER] the key is an object's address.
     unsafe { heap.weak_map_get(map, key) }
 }
 
@@ -231,9 +231,9 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
     let map = required(map, "tally_weak_map_remove");
-    // SAFETY: borrowed for the next statement alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: the key is an object's address.
+    // SAFETY: [HEADER] the key is an object's address.
     let was_there = unsafe { heap.weak_map_remove(map, key) };
     was_there as i32
 }
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
     let map = required(map, "tally_weak_map_count");
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_count(map)
 }
 
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_next");
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_next(map, position)
 }
 
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_key_at");
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).0
 }
 
@@ -278,6 +278,6 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_value_at");
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).1
 }

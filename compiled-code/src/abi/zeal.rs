@@ -18,7 +18,7 @@ safepoint_shim! {
 }
 
 extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     if let Some(zeal) = &mut heap.zeal {
         // SAFETY: a constant that the lowering emitted.
@@ -37,9 +37,9 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
-    // SAFETY: this thread's context, and its heap, if it has one.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap: *mut Heap = unsafe { (*current()).heap };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap = unsafe { heap.as_mut() };
     if let Some(zeal) = heap.and_then(|heap| heap.zeal.as_mut()) {
         // SAFETY: by the caller's promise.
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
 pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     if range::in_heap(address) {
         // SAFETY: by the caller's promise.
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.check_access(address, unsafe { &*site });
     }
 }
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count:
     // SAFETY: by the caller's promise.
     let read = |index: u64| unsafe { words.wrapping_add(index as usize).read_unaligned() };
     // SAFETY: by the caller's promise.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_words(object, (0..count).map(read), unsafe { &*site });
 }
 
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_words(object, std::iter::once(word), unsafe { &*site });
 }
 
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Si
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_write(object, slot, words, unsafe { &*site });
 }
 
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
     }
 }
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
     }
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
     }
 }
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
 pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
     }
 }

@@ -236,7 +236,7 @@ fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
     let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
     // SAFETY: names are C string constants.
     let name = unsafe { text(root.name) };
-    // SAFETY: as above.
+    // SAFETY: names are C string constants.
     let function = unsafe { text(root.function) };
     let named = NamedRoot {
         how: how.map_err(|error| error.to_string())?.map(Arc::new),

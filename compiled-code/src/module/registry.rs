@@ -24,7 +24,7 @@ struct Registered {
 
 // SAFETY: the descriptors are constants that are only compared.
 unsafe impl Send for Registered {}
-// SAFETY: as above.
+// SAFETY: the descriptors are constants that are only compared.
 unsafe impl Sync for Registered {}
 
 static MODULES: RwLock<BTreeMap<u64, Registered>> = RwLock::new(BTreeMap::new());
@@ -116,7 +116,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     }
     // SAFETY: the record's tables hold as many entries as it says.
     let types: &mut [TypeHandle] = unsafe { slice_mut(record.types, record.type_count) };
-    // SAFETY: as above.
+    // SAFETY: the record's tables hold as many entries as it says.
     let globals: &[GlobalRoot] = unsafe { slice_mut(record.globals.cast_mut(), record.global_count) };
     for handle in &*types {
         // SAFETY: a handle names a descriptor of its module, or nothing.
@@ -249,20 +249,21 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
     if types.is_empty() {
         return;
     }
-    // SAFETY: this thread's context; an attached heap outlives its attachment, and nothing has borrowed it.
+    // SAFETY: [CONTEXT] this thread's context; an attached heap outlives its attachment, and nothing has borrowed it.
     let heap = unsafe { (*tally_heap::context::current()).heap };
-    // SAFETY: as above; the borrow ends here.
+    // SAFETY: [CONTEXT] this thread's context; an attached heap outlives its attachment, and nothing has borrowed it;
+    // the borrow ends here.
     let runs_none = unsafe { heap.as_ref() }.is_some_and(|heap| heap.services.finalizers.depth() == 0);
     if runs_none {
         let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
-        // SAFETY: as above, for each borrow of the context: none is kept while finalizers run.
+        // SAFETY: [CONTEXT] this thread's; none is borrowed while finalizers run.
         let context = || unsafe { &mut *tally_heap::context::current() };
         let before = (context().exit_pc, context().exit_sp, context().exit_fp);
         let here = &raw const before as u64 & !7;
         // Managed frames, if there are any, lie below. No frame returns to 1: the unwinder takes the first step
         // of the walk.
         (context().exit_pc, context().exit_sp, context().exit_fp) = (1, here, 0);
-        // SAFETY: this thread's heap, which nothing borrows.
+        // SAFETY: [ALONE] this thread's heap, which nothing borrows.
         Heap::finalize_remaining(unsafe { HeapEntry::of(heap) }, &is_meant);
         (context().exit_pc, context().exit_sp, context().exit_fp) = before;
     }
@@ -270,9 +271,9 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
 }
 
 fn release_globals(globals: &[GlobalSlot]) {
-    // SAFETY: this thread's context; an attached heap outlives its attachment.
+    // SAFETY: [CONTEXT] this thread's context; an attached heap outlives its attachment.
     let heap = unsafe { (*tally_heap::context::current()).heap };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] this thread's context; an attached heap outlives its attachment.
     let Some(heap) = (unsafe { heap.as_mut() }) else { return };
     heap.release_globals(globals);
 }

@@ -182,7 +182,8 @@ fn read_pair(place: u64) -> [u64; 2] {
 }
 
 fn write_pair(place: u64, pair: [u64; 2]) {
-    // SAFETY: as above; the frame they belong to is active, and reads them when it returns only.
+    // SAFETY: two words of this thread's stack, above the caller's frame; the frame they belong to is active, and reads
+    // them when it returns only.
     unsafe { *(place as *mut [u64; 2]) = pair };
 }
 
@@ -223,7 +224,7 @@ unsafe extern "C" fn personality(
     }
     // SAFETY: the unwinder's context, during its call.
     unsafe { _Unwind_SetGR(context, RAX, exception as usize) };
-    // SAFETY: as above.
+    // SAFETY: the unwinder's context, during its call.
     unsafe { _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize) };
     INSTALL_CONTEXT
 }

@@ -355,7 +355,7 @@ fn entries() -> Entries {
 /// the C library.
 fn bottom() -> u64 {
     thread_local!(static BOTTOM: Cell<Option<u64>> = const { Cell::new(None) });
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     if unsafe { (*tally_heap::context::current()).entry } != 0 {
         return crate::program::entry_return();
     }

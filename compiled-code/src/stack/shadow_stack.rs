@@ -57,7 +57,8 @@ pub unsafe fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *con
         // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
         // emitted.
         let linked = unsafe { &*entry };
-        // SAFETY: as above.
+        // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
+        // emitted.
         let map = unsafe { &*linked.map };
         let mut slot = &raw const linked.roots as u64;
         for index in 0..map.root_count {
@@ -123,7 +124,7 @@ mod tests {
         let frames = frames.as_mut_ptr();
         // SAFETY: one of the three.
         let at = |place: usize| unsafe { &raw const (*frames.wrapping_add(place)).entry };
-        // SAFETY: as above; nothing reads it meanwhile.
+        // SAFETY: one of the three; nothing reads it meanwhile.
         let link = |place: usize, next: *const Entry| unsafe { (*frames.wrapping_add(place)).entry.next = next };
         link(0, at(1));
         link(1, at(2));
@@ -133,7 +134,7 @@ mod tests {
             let mut slots = vec![];
             // SAFETY: the stack of this thread.
             let count = unsafe { visit(stack, |slot, meta| slots.push((slot, meta))) };
-            // SAFETY: as above.
+            // SAFETY: the stack of this thread.
             unsafe { llvm_gc_root_chain = null() };
             assert_eq!(count, slots.len() as u64);
             slots

@@ -31,7 +31,7 @@ pub(crate) struct Fault {
 
 /// Writes the message to standard error.
 pub(crate) fn print(fault: Fault, stack: Stack) {
-    // SAFETY: this thread's context.
+    // SAFETY: [CONTEXT] this thread's context.
     let [exit_pc, exit_sp, ..] = unsafe { (*context::current()).exit_anchor() };
     let exit = Exit { pc: exit_pc, sp: exit_sp };
     // SAFETY: only words between the end of the full stack and its beginning are asked for.

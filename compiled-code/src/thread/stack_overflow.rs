@@ -207,10 +207,11 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let register = |index: c_int| registers[index as usize] as u64;
     let fault = Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) };
-    // SAFETY: as above.
+    // SAFETY: the kernel's description of the signal, and of the registers at the fault.
     let said = unsafe { &*info };
     let raised_by_a_fault = said.si_code > 0;
-    // SAFETY: as above; the signal is one of a fault, or the address is not used.
+    // SAFETY: the kernel's description of the signal, and of the registers at the fault; the signal is one of a fault,
+    // or the address is not used.
     let address = unsafe { said.si_addr() } as u64;
     let stack = STACK.get();
     let exhausted = |stack: Stack| stack.is_exhausted(address, fault.sp).then_some(stack);

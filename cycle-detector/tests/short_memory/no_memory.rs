@@ -80,7 +80,7 @@ fn collect_without_memory(options: HeapOptions) {
         m.collect();
         m.poll();
     });
-    // SAFETY: the block is this heap's, and holds nothing.
+    // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     blocks.iter().for_each(|&block| unsafe { block_source::give_back(block, 1) });
     m.verify().unwrap_or_else(|violation| panic!("{what}: {violation}"));
     assert_eq!(m.live_objects().len(), kept, "{what}: a collection finds what there is");

@@ -72,9 +72,9 @@ fn deferred_objects_that_are_not_clean() {
 
 #[test]
 fn deferred_traces_of_trials_and_candidates() {
-    // SAFETY: the byte of an object in the table of trials, which is mapped.
+    // SAFETY: [MAPPED] the byte of an object in the table of trials, which is mapped.
     let in_trial = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| unsafe { *trial_cell(held.address()) = 3 };
-    // SAFETY: as above.
+    // SAFETY: [MAPPED] the byte of an object in the table of trials, which is mapped.
     let in_none = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| unsafe { *trial_cell(held.address()) = 0 };
     broken(Plan::Deferred, "TRIAL", "has a place in a trial that is over", [in_trial, in_none]);
     let marked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.granule());

@@ -135,15 +135,15 @@ fn keys_and_values_outside_the_heap_stay() {
     for_all_heaps(|m| {
         for mode in MODES {
             let map = map(m, mode);
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, 77, 78) }.expect("memory");
             let node = rooted(m, &NODE);
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, 99, node.address()) }.expect("memory");
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, node.address(), 100) }.expect("memory");
             m.collect();
-            // SAFETY: the key is an object's address.
+            // SAFETY: [HEADER] the key is an object's address.
             let all = [77, 99, node.address()].map(|key| unsafe { m.heap().weak_map_get(map, key) });
             assert_eq!((all, m.weak_map_count(map)), ([78, node.address(), 100], 3));
         }
@@ -158,10 +158,10 @@ fn entry_that_is_set_to_nothing_is_removed() {
             let map = map(m, mode);
             let [key, value] = [(); 2].map(|()| rooted(m, &NODE));
             m.weak_map_set(map, key, value).expect("memory");
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, key.address(), 0) }.expect("nothing is asked for");
             assert_eq!((m.weak_map_get(map, key), m.weak_map_count(map)), (None, 0), "{mode:?}");
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, key.address(), 0) }.expect("nor is it when there is no entry");
         }
     });
@@ -417,7 +417,7 @@ fn a_callback_sets_the_key_that_is_being_set() {
                     m.weak_map_set(map, before, before).expect("memory");
                 }
                 during_the_next_allocation(m, move |heap| {
-                    // SAFETY: key and value are objects' addresses.
+                    // SAFETY: [HEADER] key and value are objects' addresses.
                     unsafe { heap.weak_map_set(map, key.address(), other.address()) }.expect("memory");
                 });
                 m.weak_map_set(map, key, value).expect("memory");
@@ -443,7 +443,7 @@ fn a_callback_fills_the_map_while_its_table_grows() {
                 let more = keys[7..].to_vec();
                 during_the_next_allocation(m, move |heap| {
                     for key in &more {
-                        // SAFETY: key and value are objects' addresses.
+                        // SAFETY: [HEADER] key and value are objects' addresses.
                         unsafe { heap.weak_map_set(map, key.address(), key.address()) }.expect("memory");
                     }
                 });

@@ -118,7 +118,7 @@ pub unsafe fn read(address: u64) -> Vec<Entry> {
     let count = unsafe { words.read() } as usize;
     (0..count)
         .map(|i| {
-            // SAFETY: as above, `i` is below the count.
+            // SAFETY: the caller's duty; the first word counts the entries that follow; `i` is below the count.
             let [priority, function] = unsafe { words.add(1 + 2 * i).cast::<[u64; 2]>().read() };
             Entry { priority, function }
         })

@@ -81,7 +81,8 @@ extern "C" fn hear(diagnostic: LLVMDiagnosticInfoRef, _: *mut c_void) {
         // Optimisation remarks and notes were not requested here.
         LLVMDiagnosticSeverity::LLVMDSRemark | LLVMDiagnosticSeverity::LLVMDSNote => return,
     };
-    // SAFETY: as above; the text is ours to dispose of, which happens after the copy.
+    // SAFETY: LLVM passes a live diagnostic for the time of this call; the text is ours to dispose of, which happens
+    // after the copy.
     let text = unsafe {
         let raw = LLVMGetDiagInfoDescription(diagnostic);
         let text = CStr::from_ptr(raw).to_string_lossy().into_owned();

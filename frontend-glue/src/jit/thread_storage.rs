@@ -106,7 +106,7 @@ unsafe extern "C" fn thread_ended(copies: *mut c_void) {
         return keep(copies);
     }
     COPIES.set(std::ptr::null_mut());
-    // SAFETY: as above, and this is the last round: no code uses a copy any more.
+    // SAFETY: `make` gave this address; this is the last round: no code uses a copy any more.
     for (copy, layout) in unsafe { Box::from_raw(copies) }.by_number.into_iter().flatten() {
         // SAFETY: allocated with this layout by `make`.
         unsafe { dealloc(copy, layout) };

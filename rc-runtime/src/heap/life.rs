@@ -98,7 +98,7 @@ impl Heap {
     /// The context through which this heap allocates.
     #[inline(always)]
     pub fn context_mut(&mut self) -> &mut Context {
-        // SAFETY: points to this heap's own context, or to the context of the thread it is attached to.
+        // SAFETY: [CONTEXT] points to this heap's own context, or to the context of the thread it is attached to.
         unsafe { &mut *self.context }
     }
 
@@ -108,11 +108,11 @@ impl Heap {
     /// If another heap is attached to this thread.
     pub fn attach(&mut self) {
         let thread = crate::context::current();
-        // SAFETY: this thread's context.
+        // SAFETY: [CONTEXT] this thread's context.
         let attached = unsafe { (*thread).heap };
         assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
         // Frames that lend roots may have been entered before the thread had a heap.
-        // SAFETY: this thread's context.
+        // SAFETY: [CONTEXT] this thread's context.
         let &Context { lent, lent_high, .. } = unsafe { &*thread };
         let context = self.context_mut();
         (context.lent, context.lent_high) = (lent, lent_high);
@@ -154,14 +154,14 @@ impl Heap {
     /// Whether the object lies in a block of this heap.
     #[inline(always)]
     pub fn owns(&self, object: ObjectRef) -> bool {
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         unsafe { self.owns_address(object.address()) }
     }
 
     /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
     #[inline(always)]
     pub fn still_owns(&self, object: ObjectRef) -> bool {
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         let owner = unsafe { range::owner_of(range::block_of(object.address())) };
         owner == self.number
     }
@@ -181,10 +181,10 @@ impl Heap {
         if !range::in_heap(address) || !range::is_reserved(address) {
             return false;
         }
-        // SAFETY: the entry of an address in the reserved range.
+        // SAFETY: [MAPPED] the entry of an address in the reserved range.
         let state = unsafe { (*range::block_info(range::block_of(address))).state.get() };
         // Of a large object only the first block has an entry, which stays behind.
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         self.large.object_at(address).is_some()
             || state != crate::memory::block_state::state::LARGE && unsafe { self.owns_address(address) }
     }

@@ -92,7 +92,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub fn set(self, of: Granule) {
         let index = Self::index(of.0);
-        // SAFETY: as in `get`; one thread at a time owns the block behind this word.
+        // SAFETY: [MAPPED] the address is in the reserved range; one thread at a time owns the block behind this word.
         unsafe { *Self::word(index) |= 1 << (index & 63) };
     }
 
@@ -100,7 +100,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub fn clear(self, of: Granule) {
         let index = Self::index(of.0);
-        // SAFETY: as in `set`.
+        // SAFETY: [MAPPED] the address is in the reserved range, and one thread at a time owns the block behind this
+        // word.
         unsafe { *Self::word(index) &= !(1 << (index & 63)) };
     }
 
@@ -145,7 +146,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
             return self.fill(index << SHIFT, (index + bits) << SHIFT, ones);
         }
         let mask = (u64::MAX >> (64 - bits)) << (index & 63);
-        // SAFETY: as in `set`.
+        // SAFETY: [MAPPED] the address is in the reserved range, and one thread at a time owns the block behind this
+        // word.
         let word = unsafe { &mut *Self::word(index) };
         *word = if ones { *word | mask } else { *word & !mask };
     }
@@ -156,7 +158,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         while index < last {
             let run = (64 - (index & 63)).min(last - index);
             let mask = (u64::MAX >> (64 - run)) << (index & 63);
-            // SAFETY: as in `set`; `last` is at most one past the table's final bit.
+            // SAFETY: [MAPPED] the address is in the reserved range, and one thread at a time owns the block behind
+            // this word; `last` is at most one past the table's final bit.
             let word = unsafe { &mut *Self::word(index) };
             *word = if ones { *word | mask } else { *word & !mask };
             index += run;
@@ -182,15 +185,18 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         let (start, end) = (bits(first), bits(first + count));
         let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
         if pages_end <= pages_start {
-            // SAFETY: the table's words behind the caller's blocks.
+            // SAFETY: [OWNED] the table's words behind the caller's blocks.
             return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
         }
-        // SAFETY: as above; whole pages between, which read as zero afterwards.
+        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
+        // afterwards.
         unsafe { std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize) };
-        // SAFETY: as above.
+        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
+        // afterwards.
         unsafe { std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize) };
         let pages = pages_start as *mut libc::c_void;
-        // SAFETY: as above.
+        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
+        // afterwards.
         unsafe { libc::madvise(pages, (pages_end - pages_start) as usize, libc::MADV_DONTNEED) };
     }
 
@@ -202,7 +208,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     pub unsafe fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
         let (mut index, last) = (Self::index(address), end >> SHIFT);
         while index < last {
-            // SAFETY: as in `get`: before `last`.
+            // SAFETY: [MAPPED] the address is in the reserved range; : before `last`.
             let rest = unsafe { *Self::word(index) } >> (index & 63);
             if rest != 0 {
                 return Some((index + rest.trailing_zeros() as u64) << SHIFT);
@@ -219,7 +225,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub unsafe fn block_words<'a>(self, block: u32) -> &'a mut [u64] {
         let bits = Self::index(block_start(block));
-        // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
+        // SAFETY: [MAPPED] the words of a whole block lie in the table; exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
     }
 }
@@ -235,14 +241,14 @@ mod tests {
         let base = HEAP_BASE + bytes - BLOCK_BYTES;
         // SAFETY: addresses in the range.
         let get = |address| UNLOGGED.get(unsafe { super::Granule::at(address) });
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.set_range(base + 16, base + 16 * 200) };
         assert!(!get(base) && get(base + 16) && get(base + 16 * 199));
         assert!(!get(base + 16 * 200));
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128) };
         assert!(get(base + 16 * 63) && !get(base + 16 * 64) && get(base + 16 * 128));
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.clear_range(base, base + BLOCK_BYTES) };
         assert!(!get(base + 16 * 5));
     }

@@ -57,7 +57,7 @@ fn lock() -> MutexGuard<'static, Runs> {
 /// # Safety
 /// The blocks were taken by the caller, who no longer uses them.
 pub unsafe fn give_back(first: u32, count: u32) {
-    // SAFETY: the block is this heap's, and holds nothing.
+    // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     unsafe { range::release_pages(range::block_start(first), range::block_start(first + count)) };
     lock().give_back(first, count);
 }
@@ -131,15 +131,15 @@ impl Runs {
     /// Enters the runs for which there was no memory, as far as there is some now.
     fn list_what_waits(&mut self) {
         while let Some((first, count)) = self.unlisted {
-            // SAFETY: as in `give_back`.
+            // SAFETY: the run belongs to no heap.
             let before = unsafe { std::mem::take(&mut *chained(first)) };
             if !self.list(first, count) {
-                // SAFETY: as above.
+                // SAFETY: the run belongs to no heap.
                 return unsafe { *chained(first) = before };
             }
             self.unlisted = before;
             // Its next owner finds zeros.
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { range::release_pages(range::block_start(first), range::block_start(first + 1)) };
         }
     }

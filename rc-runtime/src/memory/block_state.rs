@@ -26,18 +26,18 @@ pub mod state {
 /// The block is the caller's, and holds nothing.
 pub unsafe fn clear_tables(block: u32) {
     let (start, end) = (block_start(block), block_start(block + 1));
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     unsafe { LIVE.clear_range(start, end) };
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     unsafe { UNLOGGED.clear_range(start, end) };
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     unsafe { range::MARK.clear_range(start, end) };
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     unsafe { range::BUFFERED.clear_range(start, end) };
-    // SAFETY: the block is the caller's; its counts and entry are mapped.
+    // SAFETY: [OWNED] the block is the caller's; its counts and entry are mapped.
     unsafe {
         std::ptr::write_bytes(range::count_cell(start), 0, ((end - start) >> 4) as usize);
     }
-    // SAFETY: the block is this heap's, and holds nothing.
+    // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     unsafe { range::clear_block_info(block) };
 }

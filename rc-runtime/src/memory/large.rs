@@ -113,7 +113,7 @@ impl LargeSpace {
         let info = unsafe { &*block_info(Self::first_block(object)) };
         info.state.set(state::LARGE);
         info.age.set(place);
-        // SAFETY: the block was taken for this heap.
+        // SAFETY: [OWNED] the block was taken for this heap.
         unsafe { range::set_owner(Self::first_block(object), self.owner) };
         self.blocks += blocks as u64;
     }
@@ -135,7 +135,7 @@ impl LargeSpace {
 
     /// Whether there is such an object; of any address.
     pub fn holds(&self, object: ObjectRef) -> bool {
-        // SAFETY: the entry of an address in the reserved range.
+        // SAFETY: [MAPPED] the entry of an address in the reserved range.
         let info = unsafe { &*block_info(Self::first_block(object)) };
         let entry = self.objects.get(info.age.get() as usize).and_then(Option::as_ref);
         info.state.get() == state::LARGE && entry.is_some_and(|entry| entry.object == object)
@@ -176,7 +176,7 @@ impl LargeSpace {
         self.stamps(object)[chunk as usize] = epoch;
         let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
         if !granules.is_empty() {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { UNLOGGED.clear_range(granules.start, granules.end) };
             self.logged.push(granules);
         }
@@ -197,13 +197,13 @@ impl LargeSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         self.logged.iter().for_each(|granules| unsafe { UNLOGGED.set_range(granules.start, granules.end) });
         self.logged.clear();
         for &object in &self.pending {
             let info = object.type_info();
             if info.has_references {
-                // SAFETY: a block of this heap.
+                // SAFETY: [OWNED] a block of this heap.
                 unsafe { UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end) };
             }
         }
@@ -243,7 +243,7 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
 /// run, in one step, made a tenth of the object's size resident. `[BOUND]`
 fn run_of(entry: &LargeObject) -> Run {
     let first = LargeSpace::first_block(entry.object);
-    // SAFETY: the block is this heap's, and holds nothing.
+    // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     unsafe { clear_tables(first) };
     let info = entry.object.type_info();
     let armed = if entry.stamps.is_empty() || !info.has_references {

@@ -42,11 +42,11 @@ impl Run {
         self.blocks -= count;
         let start = self.first + self.blocks;
         if self.armed > self.blocks {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { UNLOGGED.zero_blocks(start, self.armed - self.blocks) };
             self.armed = self.blocks;
         }
-        // SAFETY: the block is this heap's, and holds nothing.
+        // SAFETY: [OWNED] the block is this heap's, and holds nothing.
         unsafe { block_source::give_back(start, count) };
         count
     }

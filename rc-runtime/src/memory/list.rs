@@ -30,7 +30,7 @@ pub struct List<T> {
 
 // SAFETY: it owns what it holds, as a vector does.
 unsafe impl<T: Send> Send for List<T> {}
-// SAFETY: as above.
+// SAFETY: it owns what it holds, as a vector does.
 unsafe impl<T: Sync> Sync for List<T> {}
 
 impl<T> List<T> {
@@ -93,7 +93,7 @@ impl<T> List<T> {
         if self.len == self.capacity() {
             self.grow();
         }
-        // SAFETY: there is room behind the last.
+        // SAFETY: [LIST] there is room behind the last.
         unsafe { self.push_within(value) };
     }
 
@@ -104,7 +104,7 @@ impl<T> List<T> {
         if self.len == self.capacity() && !self.memory.grow(self.len, 1) {
             return false;
         }
-        // SAFETY: there is room behind the last.
+        // SAFETY: [LIST] there is room behind the last.
         unsafe { self.push_within(value) };
         true
     }
@@ -116,9 +116,9 @@ impl<T> List<T> {
     #[inline(always)]
     pub unsafe fn push_within(&mut self, value: T) {
         debug_assert!(self.len < self.capacity());
-        // SAFETY: by the caller's promise; written before it counts as one.
+        // SAFETY: [LIST] by the caller's promise; written before it counts as one.
         let end = unsafe { self.memory.start().add(self.len) };
-        // SAFETY: as above.
+        // SAFETY: [LIST] by the caller's promise; written before it counts as one.
         unsafe { end.write(value) };
         self.len += 1;
     }
@@ -130,9 +130,9 @@ impl<T> List<T> {
             return None;
         }
         self.len -= 1;
-        // SAFETY: the last, which is no longer counted as one.
+        // SAFETY: [LIST] the last, which is no longer counted as one.
         let last = unsafe { self.memory.start().add(self.len) };
-        // SAFETY: as above.
+        // SAFETY: [LIST] the last, which is no longer counted as one.
         Some(unsafe { last.read() })
     }
 
@@ -227,7 +227,7 @@ impl<T> List<T> {
     /// Moves all of `other` behind the last.
     pub fn append(&mut self, other: &mut List<T>) {
         self.reserve(other.len);
-        // SAFETY: there is room; what has been copied no longer counts as the other's.
+        // SAFETY: [LIST] there is room; what has been copied no longer counts as the other's.
         unsafe {
             self.memory.start().wrapping_add(self.len).copy_from_nonoverlapping(other.memory.start(), other.len);
         }
@@ -237,7 +237,7 @@ impl<T> List<T> {
     /// Takes the entries from `at` on off, into a list of their own.
     pub fn split_off(&mut self, at: usize) -> List<T> {
         let mut rest: List<T> = List::with_capacity(self.len - at);
-        // SAFETY: there is room; what has been copied no longer counts as this list's.
+        // SAFETY: [LIST] there is room; what has been copied no longer counts as this list's.
         unsafe { rest.memory.start().copy_from_nonoverlapping(self.memory.start().wrapping_add(at), self.len - at) };
         rest.len = self.len - at;
         self.len = at;
@@ -284,9 +284,9 @@ impl<T> List<T> {
         self.truncate(len);
         self.reserve(len - self.len);
         for at in self.len..len {
-            // SAFETY: there is room for `len`.
+            // SAFETY: [LIST] there is room for `len`.
             let place = unsafe { self.memory.start().add(at) };
-            // SAFETY: as above.
+            // SAFETY: [LIST] there is room for `len`.
             unsafe { place.write(value) };
         }
         self.len = len;
@@ -308,7 +308,7 @@ impl<T> Deref for List<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: so many have been written.
+        // SAFETY: [LIST] so many have been written.
         unsafe { std::slice::from_raw_parts(self.memory.start(), self.len) }
     }
 }
@@ -316,7 +316,7 @@ impl<T> Deref for List<T> {
 impl<T> DerefMut for List<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above.
+        // SAFETY: [LIST] so many have been written.
         unsafe { std::slice::from_raw_parts_mut(self.memory.start(), self.len) }
     }
 }

@@ -31,7 +31,7 @@ impl ObjectStack {
         if self.top.len() == self.top.capacity() {
             self.begin_chunk();
         }
-        // SAFETY: the top has room.
+        // SAFETY: [LIST] the top has room.
         unsafe { self.top.push_within(object) };
     }
 
@@ -41,7 +41,7 @@ impl ObjectStack {
         if self.top.len() == self.top.capacity() && !self.may_begin_chunk(most) {
             return false;
         }
-        // SAFETY: the top has room.
+        // SAFETY: [LIST] the top has room.
         unsafe { self.top.push_within(object) };
         true
     }

@@ -297,7 +297,7 @@ pub fn block_info(block: u32) -> *const BlockInfo {
 /// The block lies in the reserved range.
 #[inline(always)]
 pub unsafe fn owner_of(block: u32) -> u32 {
-    // SAFETY: the table is mapped for every block of the range.
+    // SAFETY: [MAPPED] the table is mapped for every block of the range.
     unsafe { &*block_info(block) }.owner.load(Ordering::Relaxed)
 }
 
@@ -306,7 +306,7 @@ pub unsafe fn owner_of(block: u32) -> u32 {
 /// # Safety
 /// The block was taken from the range, by the caller.
 pub unsafe fn set_owner(block: u32, number: u32) {
-    // SAFETY: the table is mapped for every block of the range.
+    // SAFETY: [MAPPED] the table is mapped for every block of the range.
     unsafe { &*block_info(block) }.owner.store(number, Ordering::Relaxed);
 }
 
@@ -315,7 +315,7 @@ pub unsafe fn set_owner(block: u32, number: u32) {
 /// # Safety
 /// The block is the caller's until it has gone back, and holds nothing.
 pub unsafe fn clear_block_info(block: u32) {
-    // SAFETY: the table is mapped for every block of the range.
+    // SAFETY: [MAPPED] the table is mapped for every block of the range.
     let info = unsafe { &*block_info(block) };
     info.owner.store(0, Ordering::Relaxed);
     info.age.set(0);
@@ -386,7 +386,7 @@ pub unsafe fn release_pages(start: u64, end: u64) {
     debug_assert!((start | end) & (BLOCK_BYTES - 1) == 0 && in_heap(start));
     let numbers = record_cell(start) as u64;
     for (address, bytes) in [(start, end - start), (numbers, (end - start) / 2)] {
-        // SAFETY: the caller's blocks hold no object any more.
+        // SAFETY: [OWNED] the caller's blocks hold no object any more.
         unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, libc::MADV_DONTNEED) };
     }
 }

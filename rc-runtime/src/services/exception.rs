@@ -245,7 +245,7 @@ unsafe extern "C" fn personality(
     }
     // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception in rax.
     unsafe { _Unwind_SetGR(context, RAX, exception as u64) };
-    // SAFETY: as above.
+    // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception in rax.
     unsafe { _Unwind_SetIP(context, &raw const tally_guarded_landing as u64) };
     URC_INSTALL_CONTEXT
 }

@@ -208,7 +208,8 @@ impl Heap {
         if self.limits.until_failure != 0 {
             return Ok(());
         }
-        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+        // pointer.
         Heap::collect(unsafe { HeapEntry::of(self) });
         Err(OutOfMemory::AskedFor { requested: bytes, type_name: name_of(info) })
     }

@@ -20,7 +20,7 @@ impl Heap {
         }
         // Of a large object's blocks only the first says whose it is.
         let is_an_objects = zeal.check_alive(address, site, self.clock.epoch);
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         if !(is_an_objects || range::is_reserved(address) && unsafe { self.owns_address(address) }) {
             stop(STATUS_VIOLATION, &format!("{}: use of {}", site.place(), self.place(zeal, address)));
         }

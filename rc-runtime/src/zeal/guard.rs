@@ -82,7 +82,8 @@ impl Zeal {
 /// The first byte of a guard that is not `expected`.
 fn changed(from: u64, to: u64, expected: u8) -> Option<u64> {
     let bytes = to.saturating_sub(from).min(MOST as u64) as usize;
-    // SAFETY: bytes of a guard: they lie in a block of this heap, and only the program may write to them, not now.
+    // SAFETY: [OWNED] bytes of a guard: they lie in a block of this heap, and only the program may write to them, not
+    // now.
     let found = unsafe { std::slice::from_raw_parts(from as *const u8, bytes) };
     let all = if expected == POISON { &[POISON; MOST][..bytes] } else { &[0; MOST][..bytes] };
     // As a whole first: nearly always all are as they were.
@@ -90,6 +91,6 @@ fn changed(from: u64, to: u64, expected: u8) -> Option<u64> {
 }
 
 fn read(at: u64) -> u8 {
-    // SAFETY: a byte of a guard: it lies in a block of this heap.
+    // SAFETY: [OWNED] a byte of a guard: it lies in a block of this heap.
     unsafe { *(at as *const u8) }
 }

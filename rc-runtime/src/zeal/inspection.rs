@@ -73,7 +73,7 @@ impl Heap {
         }
         // SAFETY: the entry of an address in the reserved part of the range.
         let owner = unsafe { range::owner_of(range::block_of(address)) };
-        // SAFETY: an address in the reserved range.
+        // SAFETY: [MAPPED] an address in the reserved range.
         if owner != 0 && !unsafe { self.owns_address(address) } {
             return Heap::foreign(address);
         }

@@ -269,7 +269,7 @@ impl Handles {
 
     pub(super) fn free_global(&mut self, heap: &mut Heap, at: usize) {
         if let Some(global) = self.globals[at].take() {
-            // SAFETY: as above.
+            // SAFETY: [ROOT] the word is a reference or null.
             unsafe { heap.free_global(global) };
         }
     }

@@ -185,7 +185,7 @@ impl Seen {
 
 impl Drop for Seen {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: the trial table of the reserved range is mapped.
         self.0.iter().for_each(|object| unsafe { *trial_cell(object.address()) = 0 });
     }
 }

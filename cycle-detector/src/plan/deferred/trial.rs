@@ -164,7 +164,7 @@ impl Trials {
     /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from the first that was not visited.
     fn gather(&mut self, candidate: ObjectRef, zeal: bool, before: i64) -> Walk {
         let home = candidate.block();
-        // SAFETY: the block of an object of this heap.
+        // SAFETY: [OWNED] the block of an object of this heap.
         let age = unsafe { (*block_info(home)).age.get() };
         // Under zeal nearly every object has an epoch of its own; the cohort is the whole heap.
         let cohort = Cohort { home, age, all: zeal };

@@ -128,28 +128,28 @@ impl Batch {
     fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
         self.cells_passed_over += cells;
         heap.prompt.passed_over.note();
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         blocks.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
     }
 
     /// Judges the last block; if that has paid, the rest, too.
     fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
         let (rest, last) = blocks.split_at(blocks.len().saturating_sub(1));
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
         self.judge_blocks(heap, rings, last, judged);
         let seen = cells * last.len() as u64 / blocks.len().max(1) as u64;
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
         if judged.freed * PAYS >= seen {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
             self.judge_blocks(heap, rings, rest, judged);
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
             self.learn(judged, cells);
         } else {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             rest.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
             self.cells_passed_over += cells - seen;
             heap.prompt.passed_over.note();
@@ -190,7 +190,7 @@ impl Batch {
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             let mut members = 0;
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header == 0 {
@@ -240,7 +240,7 @@ impl Batch {
 
     fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
         for &block in blocks {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.count() > SETTLED {
                     let header = object.header();
@@ -285,7 +285,7 @@ impl Batch {
     fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
         let from = heap.services.finalizers.queue.len();
         for &block in blocks {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
                     heap.services.finalizers.queue.push_back(object);
@@ -319,15 +319,15 @@ impl Batch {
     fn free(&self, heap: &mut Heap, blocks: &[u32]) -> u64 {
         let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
         for (&block, &members) in blocks.iter().zip(&self.members) {
-            // SAFETY: this heap's block.
+            // SAFETY: [OWNED] this heap's block.
             let marks = unsafe { REACHED.block_words(block) };
             let none_lives = marks.iter().all(|&word| word == 0);
-            // SAFETY: a block of this heap, in which nothing is alive.
+            // SAFETY: [OWNED] a block of this heap, in which nothing is alive.
             if none_lives && !buries && !self.has_special && unsafe { heap.prompt.cells.free_whole(block, members) } {
                 freed += u64::from(members);
                 continue;
             }
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
@@ -357,7 +357,7 @@ impl Batch {
 /// finalizer may look like none.
 #[cold]
 fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     for object in blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells()) {
         if object.meta() != 0 && is_dead(object) {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
@@ -406,7 +406,7 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
 /// Dead members with a record.
 #[cold]
 fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     let cells = blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells());
     cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
 }

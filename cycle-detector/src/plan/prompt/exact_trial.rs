@@ -254,15 +254,15 @@ impl Rings {
                     Followed::Member => {}
                     Followed::Outside => outward += 1,
                     Followed::New(member) => {
-                        // SAFETY: there is room for one for each field.
+                        // SAFETY: [LIST] there is room for one for each field.
                         let end = unsafe { start.add(length) };
-                        // SAFETY: as above.
+                        // SAFETY: [LIST] there is room for one for each field.
                         unsafe { end.write(member) };
                         length += 1;
                     }
                 }
             }
-            // SAFETY: so many have been written.
+            // SAFETY: [LIST] so many have been written.
             unsafe { members.set_len(length) };
         }
         self.members = members;
@@ -304,7 +304,7 @@ impl Rings {
         for member in &self.members[..followed] {
             if member.object.stamp() != 0 {
                 member.object.set_stamp(ALIVE);
-                // SAFETY: there is room for all that were followed, and each comes once.
+                // SAFETY: [LIST] there is room for all that were followed, and each comes once.
                 unsafe { self.worklist.push_within(member.object) };
             }
         }
@@ -312,7 +312,8 @@ impl Rings {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if target.has(prompt_flag::DYING) && target.stamp() != ALIVE {
                     target.set_stamp(ALIVE);
-                    // SAFETY: as above; the others were alive from the start.
+                    // SAFETY: [LIST] there is room for all that were followed, and each comes once; the others were
+                    // alive from the start.
                     unsafe { self.worklist.push_within(target) };
                 }
             });

@@ -71,7 +71,7 @@ impl Marker {
         if self.stack.len() == self.stack.capacity() && !self.may_grow() {
             self.forgot = true;
         } else {
-            // SAFETY: there is room, or has been made.
+            // SAFETY: [LIST] there is room, or has been made.
             unsafe { self.stack.push_within(object) };
         }
     }

@@ -225,7 +225,7 @@ impl Proof {
             Place::Vacant => {}
             Place::Large(object) => set_cell(object, 0),
             Place::Block(block) => {
-                // SAFETY: the bytes behind a block of this heap.
+                // SAFETY: [OWNED] the bytes behind a block of this heap.
                 unsafe { std::ptr::write_bytes(trial_cell(block_start(block)), 0, BLOCK_BYTES as usize / 16) }
             }
         }
@@ -234,12 +234,12 @@ impl Proof {
 
 #[inline(always)]
 fn cell(object: ObjectRef) -> u8 {
-    // SAFETY: the table is mapped wherever objects lie.
+    // SAFETY: [MAPPED] the table is mapped wherever objects lie.
     unsafe { *trial_cell(object.address()) }
 }
 
 #[inline(always)]
 fn set_cell(object: ObjectRef, sum: u8) {
-    // SAFETY: as in `cell`.
+    // SAFETY: [MAPPED] the table is mapped wherever objects lie.
     unsafe { *trial_cell(object.address()) = sum }
 }

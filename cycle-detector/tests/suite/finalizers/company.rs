@@ -92,7 +92,7 @@ fn what_something_else_holds_is_not_finalized() {
         list(m, &[&FILE], LENGTH);
         let mut middle = m.root(RootIndex(0)).expect("a list");
         for _ in 0..LENGTH / 2 {
-            // SAFETY: a reference of the list.
+            // SAFETY: [HEADER] a reference of the list.
             middle = unsafe { ObjectRef::of_word(middle.slot(0).read()) }.expect("a list");
         }
         let holder = new(m, &NODE, 0);
@@ -117,7 +117,7 @@ fn what_a_weak_slot_yields_meanwhile_is_not_finalized() {
         list(&mut m, &[&FILE], 20);
         let mut middle = m.root(RootIndex(0)).expect("a list");
         for _ in 0..10 {
-            // SAFETY: a reference of the list.
+            // SAFETY: [HEADER] a reference of the list.
             middle = unsafe { ObjectRef::of_word(middle.slot(0).read()) }.expect("a list");
         }
         let weak = m.new_weak(middle).expect("room");
@@ -140,7 +140,7 @@ fn what_a_weak_slot_yields_meanwhile_is_not_finalized() {
 fn what_a_finalizer_of_the_list_brings_back_lives() {
     fn save(m: &mut Mutator, object: ObjectRef) {
         if object.slot(16).read() == LENGTH - 1 {
-            // SAFETY: a reference of the list.
+            // SAFETY: [HEADER] a reference of the list.
             let next = unsafe { ObjectRef::of_word(object.slot(0).read()) };
             m.push_root(next);
         }

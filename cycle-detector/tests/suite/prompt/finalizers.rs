@@ -36,7 +36,7 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
 }
 
 unsafe extern "C-unwind" fn close_all(object: *mut c_void) {
-    // SAFETY: as in `close`.
+    // SAFETY: the heap calls with an object of the type, and is not borrowed meanwhile.
     let object = unsafe { ObjectRef::from_address(object as u64) };
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(8).read()));
 }

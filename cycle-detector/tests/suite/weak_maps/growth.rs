@@ -59,7 +59,7 @@ fn map_that_grows_keeps_its_segments() {
         let value = rooted(&mut m, &NODE);
         let grow = |m: &mut Mutator, entries: std::ops::Range<u64>| {
             entries.for_each(|number| {
-                // SAFETY: key and value are objects' addresses, or outside the heap.
+                // SAFETY: [HEADER] key and value are objects' addresses, or outside the heap.
                 unsafe { m.heap().weak_map_set(map, 1 + number * 16, value.address()) }.expect("memory")
             });
             segments(map)
@@ -69,13 +69,13 @@ fn map_that_grows_keeps_its_segments() {
         assert!(small.len() >= 8 && large.len() == small.len() + 2, "{plan:?}: {small:?}, {large:?}");
         assert_eq!(large[..small.len()], small, "{plan:?}");
         for number in 0..160_000 {
-            // SAFETY: the key is an object's address.
+            // SAFETY: [HEADER] the key is an object's address.
             unsafe { m.heap().weak_map_remove(map, 1 + number * 16) };
         }
         // Merges come with insertions, one with each.
         let few = (0..2000).fold(Vec::new(), |_, number| {
             let few = grow(&mut m, number..number + 1);
-            // SAFETY: the key is an object's address.
+            // SAFETY: [HEADER] the key is an object's address.
             unsafe { m.heap().weak_map_remove(map, 1 + number * 16) };
             few
         });
@@ -106,7 +106,7 @@ fn no_insertion_goes_through_the_whole_map() {
             let mut most = 0;
             for number in 0..ENTRIES {
                 let before = m.heap().used_bytes();
-                // SAFETY: key and value are objects' addresses.
+                // SAFETY: [HEADER] key and value are objects' addresses.
                 unsafe { m.heap().weak_map_set(map, 1 + number * 16, value.address()) }.expect("memory");
                 most = most.max(m.heap().used_bytes() - before);
             }
@@ -133,11 +133,11 @@ fn keys_that_all_belong_into_one_bucket() {
         let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let map = map(&mut m, WeakMode::Keys);
         for &key in &keys {
-            // SAFETY: key and value are objects' addresses.
+            // SAFETY: [HEADER] key and value are objects' addresses.
             unsafe { m.heap().weak_map_set(map, key, key + 1) }.expect("memory");
         }
         assert_eq!(m.weak_map_count(map), keys.len() as u64);
-        // SAFETY: the key is an object's address.
+        // SAFETY: [HEADER] the key is an object's address.
         assert!(keys.iter().all(|&key| unsafe { m.heap().weak_map_get(map, key) } == key + 1), "{plan:?}");
         m.verify().expect("sound");
     }

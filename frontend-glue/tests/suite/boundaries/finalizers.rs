@@ -327,7 +327,7 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
             unsafe { thread_heap() }.statistics.live_objects
         };
         assert_eq!(live(), 3);
-        // SAFETY: as above.
+        // SAFETY: borrowed for this statement alone.
         unsafe { keep(0) };
         assert_eq!(live(), 0);
         assert!(CLOSED.take().is_empty());

@@ -200,7 +200,7 @@ fn two_hundred_modules_come_and_go_below_frames_with_roots() {
                 addresses.insert(address);
                 // SAFETY: the module defines it with that type.
                 let visit = unsafe { std::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> u64>(address) };
-                // SAFETY: as above.
+                // SAFETY: the module defines it with that type.
                 assert_eq!(unsafe { visit() }, 49);
                 let of_other = if other.is_some() { 50 } else { 0 };
                 assert_eq!(live_objects(), 11 + 50 + of_other, "ten frames below, the list in the global");
@@ -257,7 +257,7 @@ fn what_only_the_globals_of_a_module_hold_is_destroyed_before_its_code_is_gone()
                 let address = host.session.lookup(&format!("visit.{name}")).unwrap();
                 // SAFETY: the module defines it with that type.
                 let visit = unsafe { std::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> u64>(address) };
-                // SAFETY: as above.
+                // SAFETY: the module defines it with that type.
                 assert_eq!(unsafe { visit() }, 49);
                 assert_eq!(live_objects(), 4 + 50, "the frames below, and the list in the global");
                 // SAFETY: its only function has returned.
@@ -311,7 +311,7 @@ fn one_session_serves_threads_with_a_heap_each() {
                     })
                 };
                 for round in 0..2000 {
-                    // SAFETY: as above; the result is not needed after the next call.
+                    // SAFETY: the module defines it with that type; the result is not needed after the next call.
                     unsafe { push(0, round) };
                 }
                 // SAFETY: compiled with that type; `other` outlives the call.

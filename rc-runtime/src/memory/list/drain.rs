@@ -68,9 +68,9 @@ impl<T> Iterator for IntoIter<T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        // SAFETY: written when the list was one, and not read before.
+        // SAFETY: [LIST] written when the list was one, and not read before.
         let place = self.left.next().map(|at| unsafe { self.list.memory.start().add(at) });
-        // SAFETY: as above.
+        // SAFETY: [LIST] written when the list was one, and not read before.
         place.map(|place| unsafe { place.read() })
     }
 

@@ -57,7 +57,7 @@ impl<T> Memory<T> {
         let start = match self.room {
             // SAFETY: a layout that is not empty.
             0 => unsafe { alloc(layout) },
-            // SAFETY: as above; the memory is the allocator's, of the layout that it was asked for.
+            // SAFETY: a layout that is not empty; the memory is the allocator's, of the layout that it was asked for.
             _ => unsafe { realloc(self.start().cast(), self.layout(), layout.size()) },
         };
         let Some(start) = NonNull::new(start.cast::<T>()) else { return false };
@@ -81,7 +81,7 @@ impl<T> Memory<T> {
         if self.is_of_range() {
             let bytes = (self.room * size_of::<T>()) as u64;
             let first = range::block_of(self.start() as u64);
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { crate::memory::block_source::give_back(first, bytes.div_ceil(BLOCK_BYTES) as u32) };
         } else if self.room != 0 {
             // SAFETY: the allocator's, of this layout.

@@ -133,11 +133,11 @@ impl BlockSpace {
                 block
             }
         };
-        // SAFETY: this heap owns the block.
+        // SAFETY: [OWNED] this heap owns the block.
         let info = unsafe { &*block_info(block) };
         info.state.set(state::TOUCHED);
         info.age.set(epoch);
-        // SAFETY: the block was taken for this heap.
+        // SAFETY: [OWNED] the block was taken for this heap.
         unsafe { range::set_owner(block, self.owner) };
         self.touched.push(block);
         Some(block)
@@ -154,7 +154,7 @@ impl BlockSpace {
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
-            // SAFETY: this heap owns the block.
+            // SAFETY: [OWNED] this heap owns the block.
             unsafe { (*block_info(block)).logged.set(0) };
         }
         arm(&self.logged);
@@ -190,7 +190,7 @@ impl BlockSpace {
     /// Notes that an object in `block` died; the block is swept again if no other pass would visit it.
     #[inline(always)]
     pub(crate) fn note_death(&mut self, block: u32) {
-        // SAFETY: this heap owns the block.
+        // SAFETY: [OWNED] this heap owns the block.
         let info = unsafe { &*block_info(block) };
         if info.state.get() == state::FULL || info.state.get() == state::RECYCLABLE {
             info.state.set(state::FREED_INTO);
@@ -226,7 +226,7 @@ impl BlockSpace {
     }
 
     fn sweep(&mut self, block: u32) {
-        // SAFETY: this heap owns the block.
+        // SAFETY: [OWNED] this heap owns the block.
         let live = unsafe { LIVE.block_words(block) };
         let longest = if self.quarantine { 0 } else { longest(live) };
         let state = match longest {
@@ -240,7 +240,7 @@ impl BlockSpace {
             }
             _ => state::FULL,
         };
-        // SAFETY: as above.
+        // SAFETY: [OWNED] this heap owns the block.
         unsafe { (*block_info(block)).state.set(state) };
     }
 
@@ -257,7 +257,7 @@ fn arm(blocks: &[u32]) {
         if let Some(&soon) = blocks.get(place + AHEAD) {
             UNLOGGED.prefetch_block(soon);
         }
-        // SAFETY: the heap owns the block, and no other reference to its bits exists.
+        // SAFETY: [OWNED] the heap owns the block, and no other reference to its bits exists.
         unsafe { UNLOGGED.block_words(block) }.fill(!0);
     }
 }
@@ -265,9 +265,9 @@ fn arm(blocks: &[u32]) {
 impl Drop for BlockSpace {
     fn drop(&mut self) {
         for &block in &self.owned {
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { clear_tables(block) };
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { crate::memory::block_source::give_back(block, 1) };
         }
     }
@@ -292,11 +292,11 @@ mod tests {
         open(&mut space, 2);
         let block = space.current.expect("just opened");
         let base = block_start(block);
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.set_range(base + 1024, base + 1056) };
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.set_range(base + 1056 + SMALLEST_HOLE - 8, base + 4096) };
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.set_range(base + BLOCK_BYTES - 8, base + BLOCK_BYTES) };
         assert_eq!(space.next_hole(16, |_| {}), Some(Hole { start: base, end: base + 1024 }));
         assert_eq!(
@@ -315,11 +315,11 @@ mod tests {
             open(&mut space, 2);
             let base = block_start(space.current.expect("just opened"));
             let (start, end) = (base + 1024 + shift, base + 2048 + shift);
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.set_range(base, start) };
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.set_range(end, base + BLOCK_BYTES) };
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { UNLOGGED.set_range(base, base + BLOCK_BYTES) };
             assert_eq!(space.next_hole(16, |_| {}), Some(Hole { start, end }));
             // SAFETY: addresses in the block.
@@ -352,14 +352,14 @@ mod tests {
         }
         let blocks = space.owned.clone();
         for &block in &blocks {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.set_range(block_start(block), block_start(block) + 64) };
         }
         space.flip();
         space.sweep_pending(i64::MAX);
         assert_eq!(space.recyclable.entries().len(), 2);
         for _ in 0..3 {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.clear_range(block_start(blocks[0]), block_start(blocks[0]) + 64) };
             space.note_death(blocks[0]);
             space.sweep_freed_into();
@@ -381,12 +381,12 @@ mod tests {
         let mut space = BlockSpace::default();
         open(&mut space, 2);
         let block = space.current.expect("just opened");
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.set_range(block_start(block), block_start(block) + BLOCK_BYTES) };
         space.flip();
         space.sweep_pending(1000);
         assert!(space.free.is_empty() && space.recyclable.entries().is_empty());
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.clear_range(block_start(block), block_start(block) + 16384) };
         space.note_death(block);
         space.note_death(block);

@@ -99,7 +99,7 @@ fn grow(queue: &mut List<ObjectRef>) {
 #[inline(always)]
 fn push(queue: &mut List<ObjectRef>, object: ObjectRef) {
     debug_assert!(queue.len() < queue.capacity());
-    // SAFETY: there is room behind the last entry.
+    // SAFETY: [LIST] there is room behind the last entry.
     unsafe { queue.push_within(object) };
 }
 

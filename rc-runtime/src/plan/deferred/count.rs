@@ -114,7 +114,7 @@ impl Heap {
             self.deferred.large_promotion.push((object, 0));
         } else {
             let cell = object.address() - crate::object::HEADER_BYTES;
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.set_cell(cell, cell + bytes) };
         }
     }
@@ -229,7 +229,7 @@ impl Heap {
         self.note_death(object);
         let address = object.address();
         let cell = address - crate::object::HEADER_BYTES;
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.clear_cell(cell, cell + bytes) };
         self.deferred.blocks.note_death(crate::memory::range::block_of(cell));
     }

@@ -104,7 +104,7 @@ impl Heap {
 /// before `end`.
 #[inline(always)]
 pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
-    // SAFETY: a block of this heap.
+    // SAFETY: [OWNED] a block of this heap.
     let cell = unsafe { LIVE.next_in_block(at, end) }?;
     range::prefetch(cell + WALKED_AHEAD);
     // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.

@@ -36,11 +36,11 @@ impl Heap {
         if payload == 0 {
             return None;
         }
-        // SAFETY: a free cell: its first payload word is the next one.
+        // SAFETY: [FREE] a free cell: its first payload word is the next one.
         *list = unsafe { *(payload as *const u64) };
-        // SAFETY: a free cell of this heap, at least `cell` bytes long; its header is written below.
+        // SAFETY: [FREE] a free cell of this heap, at least `cell` bytes long; its header is written below.
         unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
-        // SAFETY: as above.
+        // SAFETY: [FREE] a free cell of this heap, at least `cell` bytes long; its header is written below.
         let object = unsafe { ObjectRef::from_address(payload) };
         object.set_header(info.fresh_meta_prompt(), 0);
         if info.stride != 0 {
@@ -65,9 +65,9 @@ impl Heap {
         } else {
             let class = if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) };
             let payload = self.take_cell(class, info)?;
-            // SAFETY: a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
+            // SAFETY: [FREE] a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
             unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize) };
-            // SAFETY: as above.
+            // SAFETY: [FREE] a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
             unsafe { ObjectRef::from_address(payload) }
         };
         let large = if cell > LARGEST_CELL { prompt_flag::LARGE } else { 0 };
@@ -98,7 +98,8 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn allocation_safepoint(&mut self) {
-        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+        // pointer.
         Heap::prompt_safepoint(unsafe { HeapEntry::of(self) }, &[]);
     }
 
@@ -106,7 +107,7 @@ impl Heap {
     fn take_cell(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
         let list = self.context_mut().free[class as usize];
         let payload = if list != 0 { list } else { self.refill(class, info)? };
-        // SAFETY: a free cell: its first payload word is the next one.
+        // SAFETY: [FREE] a free cell: its first payload word is the next one.
         self.context_mut().free[class as usize] = unsafe { *(payload as *const u64) };
         Ok(payload)
     }
@@ -141,9 +142,11 @@ impl Heap {
     #[cold]
     fn collect_for_room(&mut self) {
         match self.services.finalizers.depth() {
-            // SAFETY: as in `allocation_safepoint`.
+            // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+            // pointer.
             0 => _ = Heap::prompt_collect(unsafe { HeapEntry::of(self) }),
-            // SAFETY: as above.
+            // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through a
+            // pointer.
             _ => Heap::collect_inside_finalizer(unsafe { HeapEntry::of(self) }),
         }
         for class in 0..CLASSES {
@@ -163,7 +166,7 @@ impl Heap {
                 self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
-        // SAFETY: zeroed blocks of this heap; the caller writes the header.
+        // SAFETY: [OWNED] zeroed blocks of this heap; the caller writes the header.
         Ok(unsafe { ObjectRef::from_address(payload) })
     }
 }

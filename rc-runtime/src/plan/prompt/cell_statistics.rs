@@ -45,7 +45,7 @@ impl CellSpace {
             let mut cell = first;
             while cell != 0 {
                 left[class] += 1;
-                // SAFETY: a cell of a free list: its first payload word is the next one.
+                // SAFETY: [FREE] a cell of a free list: its first payload word is the next one.
                 cell = unsafe { *(cell as *const u64) };
             }
         }
@@ -71,7 +71,7 @@ impl CellSpace {
 
     /// Objects that are not zeal's dead, and the bytes of their cells.
     pub fn living(&self) -> (u64, u64) {
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         let objects = self.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
         let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
         living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))

@@ -108,7 +108,7 @@ impl Iterator for Cells {
         if self.next == self.end {
             return self.large.take();
         }
-        // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
+        // SAFETY: [FREE] carved cells have headers; a meta of 0 says free, and then it is not used as an object.
         let cell = unsafe { ObjectRef::from_address(self.next) };
         self.next += self.cell;
         Some(cell)
@@ -132,19 +132,19 @@ impl Default for CellSpace {
 
 #[inline(always)]
 pub(super) fn entry<'a>(block: u32) -> &'a CellBlock {
-    // SAFETY: the table is mapped for every block of the range; one heap, on one thread, owns the block. Others read its
-    // owner alone, which is atomic.
+    // SAFETY: [MAPPED] the table is mapped for every block of the range; one heap, on one thread, owns the block.
+    // Others read its owner alone, which is atomic.
     unsafe { &*block_info(block).cast() }
 }
 
 #[inline(always)]
 pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
-    // SAFETY: a free cell of this heap: no reference leads to its header, payload and count.
+    // SAFETY: [FREE] a free cell of this heap: no reference leads to its header, payload and count.
     unsafe { *range::count_cell(payload) = FRESH };
-    // SAFETY: as above.
+    // SAFETY: [FREE] a free cell of this heap: no reference leads to its header, payload and count.
     unsafe { *((payload - HEADER_BYTES) as *mut u64) = 0 };
-    // SAFETY: as above.
+    // SAFETY: [FREE] a free cell of this heap: no reference leads to its header, payload and count.
     unsafe { *(payload as *mut u64) = next };
 }
 
@@ -227,7 +227,7 @@ impl CellSpace {
     pub(crate) fn take_back(&mut self, class: u32, first: u64) {
         let (mut bin, mut cell) = (Bin::default(), first);
         while cell != 0 {
-            // SAFETY: a free cell; its payload word is the next one.
+            // SAFETY: [FREE] a free cell; its payload word is the next one.
             let free = unsafe { ObjectRef::from_address(cell) };
             cell = free.slot(0).read();
             bin.take(self, free);
@@ -248,7 +248,7 @@ impl CellSpace {
         opened.class.set(class as u8);
         opened.listed.set(false);
         opened.age.set(self.nursery.number);
-        // SAFETY: the block was taken for this heap.
+        // SAFETY: [OWNED] the block was taken for this heap.
         unsafe { range::set_owner(block, self.owner) };
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);
@@ -321,7 +321,7 @@ impl CellSpace {
         if index >= entry.carved.get() as u64 {
             return None;
         }
-        // SAFETY: a carved cell; a meta of 0 says free.
+        // SAFETY: [FREE] a carved cell; a meta of 0 says free.
         let object = unsafe { ObjectRef::from_address(first_cell + HEADER_BYTES + index * class_cell(class)) };
         (object.meta() != 0 && !object.has(prompt_flag::DEAD)).then_some(object)
     }
@@ -335,9 +335,9 @@ impl CellSpace {
 impl Drop for CellSpace {
     fn drop(&mut self) {
         for &block in &self.owned {
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { clear_tables(block) };
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { crate::memory::block_source::give_back(block, 1) };
         }
     }
@@ -358,7 +358,7 @@ mod tests {
                 }
             };
         }
-        // SAFETY: a free cell.
+        // SAFETY: [FREE] a free cell.
         let object = unsafe { ObjectRef::from_address(*list) };
         *list = object.slot(0).read();
         object.set_meta(1);
@@ -379,9 +379,9 @@ mod tests {
                 assert!(pair[1].address() - pair[0].address() >= cell, "class {class}");
             }
             for object in &objects {
-                // SAFETY: a block of this heap.
+                // SAFETY: [OWNED] a block of this heap.
                 assert_eq!(unsafe { CellSpace::object_at(object.address() - 8) }, Some(*object));
-                // SAFETY: a block of this heap.
+                // SAFETY: [OWNED] a block of this heap.
                 assert_eq!(unsafe { CellSpace::object_at(object.address() + cell - 9) }, Some(*object));
             }
             assert_eq!(space.owned.len(), 3, "class {class}");

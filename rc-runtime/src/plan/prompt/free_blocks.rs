@@ -75,11 +75,11 @@ impl FreeBlocks {
         };
         let (start, end) = (block_start(first), block_start(first + count));
         if count > 1 {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { range::provide_pages(start, end) };
         }
         // Every write of a host goes through the slow path, which counts.
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.set_range(start, end) };
         owned.extend(first..first + count);
         (first + 1..first + count).rev().for_each(|block| self.put(block));
@@ -106,7 +106,7 @@ impl FreeBlocks {
     fn give_back_up_to(&mut self, count: usize) {
         let count = self.idle.min(count);
         for block in self.free.drain(..count) {
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES) };
             self.given_back.push(block);
         }
@@ -124,9 +124,9 @@ mod tests {
     impl Drop for Owned {
         fn drop(&mut self) {
             for &block in &self.0 {
-                // SAFETY: the block is this heap's, and holds nothing.
+                // SAFETY: [OWNED] the block is this heap's, and holds nothing.
                 unsafe { crate::memory::block_state::clear_tables(block) };
-                // SAFETY: the block is this heap's, and holds nothing.
+                // SAFETY: [OWNED] the block is this heap's, and holds nothing.
                 unsafe { crate::memory::block_source::give_back(block, 1) };
             }
         }

@@ -124,7 +124,7 @@ impl CellSpace {
     #[inline(always)]
     pub(super) fn are_born(&mut self, block: u32, first: u64, new: u64, among: u64) {
         if self.born_marked {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { CellSpace::mark_list(first) };
         }
         let entry = entry(block);
@@ -162,7 +162,7 @@ impl CellSpace {
     pub fn take_alone(&mut self) -> List<ObjectRef> {
         let is_left = |&(cell, class): &(ObjectRef, u8)| {
             let entry = entry(cell.block());
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             let end = unsafe { CellSpace::carved(cell.block()) }.end();
             let is_cell =
                 entry.class.get() == class && entry.owner.load(Ordering::Relaxed) == self.owner && cell.address() < end;
@@ -203,14 +203,14 @@ impl CellSpace {
         let most = if bounded { for_depth.max(BATCH_BYTES / BLOCK_BYTES) as usize } else { usize::MAX };
         let judged = blocks.len().min(most);
         let rest = &blocks[judged..];
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
         let cells = nursery.cells;
         nursery.bytes = nursery.bytes * rest.len() as u64 / all;
         nursery.cells = cells * rest.len() as u64 / all;
         let members_max = match rest.is_empty() {
             true => cells,
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             false => blocks[..judged].iter().map(|&block| unsafe { CellSpace::carved(block) }.count).sum(),
         };
         YoungBlocks { cells: cells - nursery.cells, members_max, judged, blocks }
@@ -228,7 +228,7 @@ impl CellSpace {
             let class = entry(block_of(first)).class.get();
             for_each_linked(first, |cell| self.nursery.alone.push((cell, class)));
         }
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
         blocks.drain(..judged).for_each(|block| entry(block).young.set(false));
         self.nursery.blocks = blocks;
@@ -247,12 +247,12 @@ impl CellSpace {
     pub unsafe fn grow_up(block: u32) {
         let entry = entry(block);
         if entry.state.get() == state::CELLS && entry.used.get() == entry.carved.get() {
-            // SAFETY: the bytes behind this heap's block.
+            // SAFETY: [OWNED] the bytes behind this heap's block.
             let bytes =
                 unsafe { std::slice::from_raw_parts_mut(count_cell(block_start(block)), BLOCK_BYTES as usize / 16) };
             return bytes.iter_mut().for_each(|byte| *byte &= !SETTLED);
         }
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { CellSpace::carved(block) }.cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
     }
 
@@ -271,7 +271,7 @@ impl CellSpace {
 fn for_each_linked(first: u64, mut visit: impl FnMut(ObjectRef)) {
     let mut cell = first;
     while cell != 0 {
-        // SAFETY: a free cell; its payload word is the next one.
+        // SAFETY: [FREE] a free cell; its payload word is the next one.
         let free = unsafe { ObjectRef::from_address(cell) };
         visit(free);
         cell = free.slot(0).read();
@@ -289,7 +289,7 @@ impl Carved {
     #[inline(always)]
     pub fn cells(self) -> impl Iterator<Item = ObjectRef> {
         debug_assert!(self.cell >= HEADER_BYTES);
-        // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
+        // SAFETY: [FREE] carved cells have headers; a meta of 0 says free, and then it is not used as an object.
         (0..self.count).map(move |index| unsafe { ObjectRef::from_address(self.first + index * self.cell) })
     }
 }

@@ -67,7 +67,7 @@ impl Heap {
         let context = self.context_mut();
         let (top, pending) = (context.pending_top, &mut self.prompt.pending);
         let len = if pending.capacity() == 0 { 0 } else { (top - pending.as_ptr() as u64) as usize / 8 };
-        // SAFETY: the first `len` entries were written by `add_pending`.
+        // SAFETY: [LIST] the first `len` entries were written by `add_pending`.
         unsafe { pending.set_len(len) };
         pending.reserve((len * 2).max(1024) - len);
         let (start, capacity) = (pending.as_ptr() as u64, pending.capacity() as u64);
@@ -96,17 +96,17 @@ impl Heap {
     #[inline(always)]
     pub(super) fn put_pending(&mut self, at: usize, object: ObjectRef) {
         debug_assert!(at < self.pending_len());
-        // SAFETY: before the end of the list.
+        // SAFETY: [LIST] before the end of the list.
         let place = unsafe { self.prompt.pending.as_mut_ptr().add(at) };
-        // SAFETY: as above.
+        // SAFETY: [LIST] before the end of the list.
         unsafe { *place = object };
     }
 
     #[inline(always)]
     pub(super) fn pending_at(&self, at: usize) -> ObjectRef {
-        // SAFETY: `at` is below the list's length.
+        // SAFETY: [LIST] `at` is below the list's length.
         let place = unsafe { self.prompt.pending.as_ptr().add(at) };
-        // SAFETY: as above.
+        // SAFETY: [LIST] `at` is below the list's length.
         unsafe { *place }
     }
 
@@ -115,7 +115,7 @@ impl Heap {
         let len = self.pending_len();
         let list = self.prompt.pending.as_mut_ptr();
         if at != len {
-            // SAFETY: both ranges lie in the list.
+            // SAFETY: [LIST] both ranges lie in the list.
             unsafe { std::ptr::copy(list.wrapping_add(at), list.wrapping_add(kept), len - at) };
         }
         self.context_mut().pending_top = list as u64 + (kept + len - at) as u64 * 8;
@@ -186,10 +186,10 @@ impl Heap {
         if !range::in_heap(address) || !range::is_reserved(address) {
             return None;
         }
-        // SAFETY: the entry of an address in the reserved range.
+        // SAFETY: [MAPPED] the entry of an address in the reserved range.
         match unsafe { (*block_info(block_of(address))).state.get() } {
-            // SAFETY: a block of this heap.
-            // SAFETY: an address in the reserved range.
+            // SAFETY: [OWNED] a block of this heap.
+            // SAFETY: [MAPPED] an address in the reserved range.
             state::CELLS if unsafe { self.owns_address(address) } => unsafe { super::CellSpace::object_at(address) },
             state::CELLS => None,
             _ => self.large.object_at(address),

@@ -94,17 +94,17 @@ impl ReleaseStack {
             return None;
         }
         self.len -= 1;
-        // SAFETY: written by a push, of a reference `[HEADER]`.
+        // SAFETY: written by a push, of a reference [HEADER].
         let word = unsafe { self.words[self.len].assume_init() };
-        // SAFETY: as above.
+        // SAFETY: written by a push, of a reference [HEADER].
         Some(unsafe { ObjectRef::from_address(word) })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = ObjectRef> {
         let words = self.words[..self.len].iter();
-        // SAFETY: as in `pop`.
+        // SAFETY: [LIST] [HEADER] written by a push, of a reference.
         let words = words.map(|word| unsafe { word.assume_init() });
-        // SAFETY: as in `pop`.
+        // SAFETY: [LIST] [HEADER] written by a push, of a reference.
         words.map(|word| unsafe { ObjectRef::from_address(word) })
     }
 }
@@ -163,7 +163,7 @@ impl ReleaseStack {
                     for &offset in later.iter().rev() {
                         let word = target.slot(offset as u64).read();
                         if range::in_heap(word) {
-                            // SAFETY: there was room for all fields.
+                            // SAFETY: [LIST] there was room for all fields.
                             unsafe { self.words.get_unchecked_mut(len).write(word) };
                             len += 1;
                         }
@@ -185,11 +185,11 @@ impl ReleaseStack {
                 break Stop::Empty;
             }
             len -= 1;
-            // SAFETY: as in `pop`.
+            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
             let word = unsafe { self.words.get_unchecked(len) };
-            // SAFETY: as in `pop`.
+            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
             let word = unsafe { word.assume_init() };
-            // SAFETY: as in `pop`.
+            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
             target = unsafe { ObjectRef::from_address(word) };
         };
         *bin = open;

@@ -238,7 +238,7 @@ impl Heap {
     }
 
     pub(in crate::plan::prompt) fn context_lists(&self) -> &[u64] {
-        // SAFETY: the context through which this heap allocates.
+        // SAFETY: [CONTEXT] the context through which this heap allocates.
         unsafe { &(&(*self.context).free)[..CLASSES as usize] }
     }
 

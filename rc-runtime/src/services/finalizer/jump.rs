@@ -32,9 +32,9 @@ use crate::plan::call_state::CallState;
 /// # Safety
 /// No call of a finalizer that began in a frame below `here` goes on. The heap is not borrowed.
 pub unsafe fn note_landing(here: u64) {
-    // SAFETY: this thread's context, and its heap, if it has one.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap = unsafe { (*crate::context::current()).heap };
-    // SAFETY: as above.
+    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let Some(heap) = (unsafe { heap.as_mut() }) else { return };
     heap.note_landing_of_host(here);
     heap.note_landed();

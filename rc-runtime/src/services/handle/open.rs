@@ -142,7 +142,7 @@ impl Heap {
         let global = self.services.handles.free_globals.pop().expect("just made");
         // SAFETY: a free word of a chunk.
         unsafe { *(global as *mut u64) = 0 };
-        // SAFETY: as above.
+        // SAFETY: a free word of a chunk.
         unsafe { self.set_global(global, word) };
         global
     }
@@ -166,16 +166,16 @@ impl Heap {
         if unsafe { *(global as *const u64) } == FREE {
             fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
         }
-        // SAFETY: as above.
+        // SAFETY: by the caller's promise.
         unsafe { self.set_global(global, 0) };
-        // SAFETY: as above.
+        // SAFETY: by the caller's promise.
         unsafe { *(global as *mut u64) = FREE };
         self.services.handles.free_globals.push(global);
     }
 
     /// Every reference that a handle holds.
     pub fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
-        // SAFETY: the context through which this heap allocates.
+        // SAFETY: [CONTEXT] the context through which this heap allocates.
         let top = unsafe { (*self.context).handle_top };
         (0..self.services.handles.len(top))
             .filter_map(|at| object_in(self.services.handles.word(at)))

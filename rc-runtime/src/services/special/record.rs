@@ -22,7 +22,8 @@ impl Heap {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie. A number that is out of date names a record of
+        // another object, or none.
         let number = unsafe { *number_cell(object) };
         if self.services.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
             number
@@ -41,7 +42,7 @@ impl Heap {
         let slots = self.lone_slot(object);
         self.note_special(object);
         let number = self.services.specials.records.insert(Special { slots, ..Special::of(object) });
-        // SAFETY: as in `number_of`.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = number };
         number
     }
@@ -52,7 +53,7 @@ impl Heap {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: as in `number_of`.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         let number = unsafe { *number_cell(object) };
         let link = number & !LONE;
         let is_its = |link: &Link| link.holder_address() == object.address();
@@ -61,7 +62,7 @@ impl Heap {
 
     /// The object has no record, and this one weak slot; 0: none any more.
     pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
-        // SAFETY: as in `number_of`.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
     }
 
@@ -81,7 +82,7 @@ impl Heap {
 
     /// Fetches the record or the only slot itself.
     pub(crate) fn prefetch_first_slot(&self, object: ObjectRef) {
-        // SAFETY: as in `number_of`.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         let number = unsafe { *number_cell(object) };
         match number & LONE {
             0 => self.services.specials.records.prefetch(number),

@@ -25,7 +25,7 @@ impl Cohort {
         if block == self.home {
             return true;
         }
-        // SAFETY: the block of an object of this heap.
+        // SAFETY: [OWNED] the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
         info.state.get() != state::LARGE && (self.all || info.age.get() == self.age)
     }
@@ -49,7 +49,7 @@ pub(super) fn cell_of(object: ObjectRef) -> u8 {
 }
 
 pub(super) fn set_cell(object: ObjectRef, cell: u8) {
-    // SAFETY: as in `cell_of`.
+    // SAFETY: [MAPPED] the trial table of the reserved range is mapped.
     unsafe { *trial_cell(object.address()) = cell }
 }
 

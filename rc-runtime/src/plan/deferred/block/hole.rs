@@ -41,7 +41,7 @@ impl Hole {
     /// The neighbours' slots, at most `start - 8` and at least `end + 8`, lie in other granules.
     #[inline(always)]
     pub(crate) fn clear_unlogged(self) {
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.clear_range(self.start + 8, self.end) };
     }
 }
@@ -68,7 +68,7 @@ pub fn class_that_takes(bytes: u64) -> usize {
 /// passed to `passed`.
 #[inline(always)]
 pub fn find(block: u32, from: u32, bytes: u64, mut passed: impl FnMut(Hole)) -> Option<(Hole, u32)> {
-    // SAFETY: the caller's heap owns the block.
+    // SAFETY: [OWNED] the caller's heap owns the block.
     let live = unsafe { LIVE.block_words(block) };
     let (base, mut at) = (block_start(block), from);
     while at < WORDS_PER_BLOCK {

@@ -18,7 +18,7 @@ impl BlockSpace {
         let most = usize::try_from(budget / GIVEN_BACK_UNITS).unwrap_or(0).max(1);
         let count = self.idle.min(self.gives).min(most);
         for block in self.free.drain(..count) {
-            // SAFETY: the block is this heap's, and holds nothing.
+            // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES) };
             self.given_back.push(block);
         }

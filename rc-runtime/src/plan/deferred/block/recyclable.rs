@@ -23,7 +23,7 @@ impl Recyclable {
     /// Enters a block whose longest hole has so many bytes.
     pub fn enter(&mut self, block: u32, longest: u64) {
         let class = class_of(longest);
-        // SAFETY: the caller's heap owns the block.
+        // SAFETY: [OWNED] the caller's heap owns the block.
         let info = unsafe { &*block_info(block) };
         info.class.set(class as u8);
         if info.listed.get() & 1_u64 << class == 0 {
@@ -85,7 +85,7 @@ impl Recyclable {
     /// The newest entry of a list, which has some, if that counts.
     fn take_of(&mut self, class: u32) -> Option<u32> {
         let block = self.0.take(class as usize)?;
-        // SAFETY: the heap owns the block.
+        // SAFETY: [OWNED] the heap owns the block.
         let info = unsafe { &*block_info(block) };
         info.listed.set(info.listed.get() & !(1 << class));
         (info.state.get() == state::RECYCLABLE && u32::from(info.class.get()) == class).then_some(block)

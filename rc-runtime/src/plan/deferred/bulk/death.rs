@@ -69,7 +69,7 @@ impl Heap {
         if BUFFERED.get(object.granule()) {
             BUFFERED.clear(object.granule());
         }
-        // SAFETY: a block of this heap.
+        // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.clear_cell(cell_start(object), cell_start(object) + cell) };
         let block = range::block_of(cell_start(object));
         if block != *last_block {

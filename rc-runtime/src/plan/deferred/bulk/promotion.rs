@@ -82,7 +82,7 @@ impl Heap {
             queue.pop();
             make_room(queue, offsets.len());
             object.set_header(meta | flag::MATURE, 0);
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.set_cell(cell_start(object), cell_start(object) + cell) };
             if marking {
                 MARK.set(object.granule());

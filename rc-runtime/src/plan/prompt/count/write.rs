@@ -126,7 +126,8 @@ impl Heap {
             return self.write_traced(object, bytes, copy);
         }
         info.for_each_slot_among(object, bytes.clone(), |slot| {
-            // SAFETY: as above: the word that this slot is about to hold.
+            // SAFETY: the caller names `count` readable words and `count` words of the object; : the word that this
+            // slot is about to hold.
             let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
             // SAFETY: [HEADER] a word of a field of that type.
             if let Some(new) = unsafe { info.decode(word) } {
@@ -202,7 +203,7 @@ impl Heap {
                     // SAFETY: by the caller's promise.
                     let word = unsafe { Slot::from_address(word) }.read();
                     if range::in_heap(word) {
-                        // SAFETY: as above.
+                        // SAFETY: by the caller's promise.
                         found(unsafe { ObjectRef::from_address(word) });
                     }
                 }
@@ -215,7 +216,7 @@ impl Heap {
         match slot {
             // SAFETY: by the caller's promise.
             0 => unsafe { std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize) },
-            // SAFETY: as above.
+            // SAFETY: by the caller's promise.
             _ => unsafe { std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize) },
         }
     }

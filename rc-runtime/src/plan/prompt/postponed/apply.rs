@@ -48,9 +48,9 @@ impl Heap {
         let unsettled = self.prompt.postponed.unsettled.as_mut_ptr();
         let mut note = unsettled;
         while pair != end {
-            // SAFETY: a pair before the end; it notes one object at most, and there is room for one of each.
+            // SAFETY: [LIST] a pair before the end; it notes one object at most, and there is room for one of each.
             note = unsafe { self.apply_pair::<FETCH>(pair, note) };
-            // SAFETY: as above.
+            // SAFETY: [LIST] a pair before the end; it notes one object at most, and there is room for one of each.
             pair = unsafe { pair.add(1) };
         }
         // SAFETY: both lie in the same vector.
@@ -75,7 +75,7 @@ impl Heap {
         if FETCH {
             // SAFETY: the vector has `AHEAD` pairs more.
             let ahead = unsafe { pair.add(AHEAD) };
-            // SAFETY: as above.
+            // SAFETY: the vector has `AHEAD` pairs more.
             let ahead = unsafe { *ahead };
             ahead.into_iter().for_each(range::prefetch_count);
         }
@@ -98,7 +98,7 @@ impl Heap {
         object.set_count(byte | SETTLED);
         // SAFETY: by the caller's promise.
         unsafe { *note = object };
-        // SAFETY: as above.
+        // SAFETY: by the caller's promise.
         unsafe { note.add(usize::from(byte < SETTLED)) }
     }
 }

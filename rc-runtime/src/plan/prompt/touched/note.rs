@@ -91,9 +91,9 @@ impl Heap {
         if !self.owns(object) {
             return false;
         }
-        // SAFETY: the entry of a block of this heap.
+        // SAFETY: [OWNED] the entry of a block of this heap.
         let is_there = match unsafe { (*block_info(object.block())).state.get() } {
-            // SAFETY: a block of this heap.
+            // SAFETY: [OWNED] a block of this heap.
             state::CELLS => (unsafe { CellSpace::object_at(object.address()) }) == Some(object),
             state::LARGE => self.large.holds(object),
             _ => false,

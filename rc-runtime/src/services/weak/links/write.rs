@@ -25,7 +25,7 @@ impl Heap {
         }
         let first = self.first_slot(holder);
         let link = self.services.specials.links.insert(Link::new(holder, slot, to, kind));
-        // SAFETY: the table is mapped wherever objects lie.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *record_cell(slot.address()) = link };
         self.services.specials.enter(to, kind, Node::of_link(link));
         if first == 0 && self.number_of(holder) == 0 && self.services.specials.links[link].may_be_lone() {
@@ -56,7 +56,8 @@ impl Heap {
         if !holder.has(flag::SPECIAL) {
             return None;
         }
-        // SAFETY: as above. A number that is out of date names a link of another slot, or none.
+        // SAFETY: [MAPPED] the table is mapped wherever objects lie; a number that is out of date names a link of
+        // another slot, or none.
         let number = unsafe { *record_cell(slot.address()) };
         let link = self.services.specials.links.get(number)?;
         (link.slot_address() == slot.address()).then_some(number)
