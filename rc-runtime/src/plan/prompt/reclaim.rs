@@ -113,7 +113,7 @@ impl Cascade {
         if waiting == 0 {
             return 0;
         }
-        // SAFETY: [RECLAIM] a waiting object; its memory stays until it is released.
+        // SAFETY: [HEADER] a waiting object; its memory stays until it is released.
         let object = unsafe { ObjectRef::from_address(waiting) };
         match object.has(prompt_flag::LARGE) {
             true => self.large.last().map_or(0, |frame| frame.height),
