@@ -83,7 +83,13 @@ fn epochs_grow_with_the_live_heap() {
     const EPOCH: u64 = 64 << 10;
     const LIVE: u64 = 3 << 20;
     for (heap_limit, grows) in [(None, true), (None, false), (Some(1 << 30), true)] {
-        let options = HeapOptions { epoch_bytes: EPOCH, epoch_grows: grows, heap_limit, ..HeapOptions::default() };
+        let options = HeapOptions {
+            epoch_bytes: EPOCH,
+            epoch_grows: grows,
+            heap_limit,
+            slice_units: Some(16_384),
+            ..HeapOptions::default()
+        };
         let mut m = new_mutator(options).expect("address space");
         assert_eq!(m.heap().epoch_bytes(), EPOCH, "nothing is alive");
         while m.statistics().allocated_bytes < LIVE {

@@ -21,6 +21,7 @@ use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::trial_cell;
 use tally_heap::object::flag;
+use tally_heap::plan::deferred::log::LogCursor;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -114,9 +115,10 @@ impl DeferredDriver {
     }
 
     /// The program has left frames that waited by a jump, and may have changed others before that was seen. What a root
-    /// held at the flip and was lost so is either garbage or has been written somewhere since. So whatever roots reach
-    /// now, by way of objects that are newer than the flip or were written to since, counts as held by a root. Nothing
-    /// has been freed since the flip, since the increments are not done. `[ORDER]`
+    /// held at the flip and was lost so is either garbage or has been written somewhere since. So whatever roots and
+    /// logged objects reach now, by way of objects that are newer than the flip or were written to since, counts as held by
+    /// a root. Logged objects do although they may be garbage by now: the next flip reads what they hold. Nothing has been
+    /// freed since this flip, since the increments are not done. `[ORDER]`
     #[cold]
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();
@@ -125,6 +127,10 @@ impl DeferredDriver {
         self.stack.visit(heap, &mut roots);
         let mut roots = roots.into_objects();
         let mut queue = roots.split_off(noted);
+        let mut entry = LogCursor::default();
+        while let Some(logged) = heap.deferred.log.next(&mut entry) {
+            queue.push(logged.object);
+        }
         let mut seen = Seen::default();
         while let Some(object) = queue.pop() {
             if !seen.insert(object) {

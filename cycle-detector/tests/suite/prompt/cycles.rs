@@ -105,7 +105,8 @@ fn a_protected_ring_survives_a_round_although_no_count_holds_it() {
 
 #[test]
 fn a_dead_ring_on_a_large_live_heap_is_found_and_costs_little() {
-    let mut m = mutator();
+    let options = HeapOptions { slice_units: Some(16_384), ..options() };
+    let mut m = new_mutator(options).expect("address space");
     let base = ring(&mut m, 100_000);
     let heap_root = tally_heap::services::host_roots::RootIndex(base);
     let mut place = m.root(heap_root).expect("set");

@@ -51,6 +51,51 @@ int main(void) { on_a_large_stack(run); }
     runs(&program(main), "200010000\n");
 }
 
+/// A jump lands in a frame that waits; what that writes to is garbage before the next slice. The write was logged, so the next
+/// flip reads the object, and counts what it holds.
+#[test]
+fn garbage_that_was_written_to_after_a_longjmp_over_frames_that_wait() {
+    let main = r#"
+static jmp_buf landing;
+static __attribute__((noinline)) void deeper(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    if (depth) {
+        deeper(depth - 1);
+    } else {
+        flip();
+        longjmp(landing, 1);
+    }
+    if (mine->value != depth) printf("%ld: lost\n", depth);
+}
+static __attribute__((noinline)) void lands(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    Node *holder = push(NULL, 1);
+    TALLY_ROOT(holder);
+    if (setjmp(landing) == 0) deeper(10000);
+    TALLY_WRITE(holder, other, mine);
+}
+static long descend(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    long below = 0;
+    if (depth % 1000 == 0) {
+        lands(depth);
+        garbage(20000);
+    }
+    if (depth) below = descend(depth - 1);
+    return below + mine->value;
+}
+static void *run(void *unused) {
+    printf("%ld\n", descend(10000));
+    return NULL;
+}
+int main(void) { on_a_large_stack(run); }
+"#;
+    runs(&program(main), "50005000\n");
+}
+
 /// The same where a native function catches: nothing tells of it but what the next slice finds.
 #[test]
 fn native_code_catches_a_longjmp_over_frames_that_wait() {
