@@ -16,7 +16,7 @@
 //! mark. At its end slices come as soon as they can.
 //!
 //! By the clock both sides are nanoseconds. Where slices have a fixed number of units the program pays with what it
-//! allocates and with its polls, so that such runs repeat.
+//! allocates, so that such runs repeat; the polls of the prompt plan, at which its slices come, wait for nothing then.
 
 /// What a stop costs more than it took, in parts of it.
 const SURCHARGE: u64 = 4;
@@ -26,9 +26,6 @@ const OWED_NS_MAX: u64 = 10_000_000;
 const OWED_UNITS_MAX: u64 = 64 << 10;
 /// Bytes allocated that pay for one unit of work.
 pub const BYTES_PER_UNIT: u64 = 4;
-
-/// Units that a poll of the prompt plan pays for.
-pub const UNITS_PER_POLL: u64 = 256;
 
 /// How near a bound is, in sixteenths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@
 //! How long the program must run before the next slice, the account says (`account`). Whether it has is measured in ticks of the
 //! processor's clock, which polls can afford to read.
 
-use crate::account::{Account, BYTES_PER_UNIT, Pressure, UNITS_PER_POLL};
+use crate::account::{Account, BYTES_PER_UNIT, Pressure};
 use crate::root_source::RootSource;
 use std::time::Instant;
 use tally_heap::Heap;
@@ -17,8 +17,6 @@ pub(crate) struct Stops {
     /// When the last one ended, and how many bytes had been allocated.
     last_end: Option<Instant>,
     bytes_at_end: u64,
-    /// Polls since then at which the program was not stopped.
-    polls: u64,
     /// The same in ticks, those of the running one's beginning, and those of all stops, with the nanoseconds that these are.
     last_end_ticks: u64,
     start_ticks: u64,
@@ -58,7 +56,7 @@ impl Stops {
         }
         self.measured.0 = self.measured.0.saturating_add(end_ticks.saturating_sub(self.start_ticks));
         self.measured.1 = self.measured.1.saturating_add(ns);
-        (self.last_end, self.last_end_ticks, self.bytes_at_end, self.polls) = (Some(end), end_ticks, bytes, 0);
+        (self.last_end, self.last_end_ticks, self.bytes_at_end) = (Some(end), end_ticks, bytes);
     }
 
     /// Whether the program, which has allocated so many bytes by now, has run since the last stop for as long as it is owed.
@@ -72,14 +70,9 @@ impl Stops {
         u128::from(passed) * u128::from(ns) >= u128::from(owed) * u128::from(ticks_measured)
     }
 
-    /// The program polls. One that allocates nothing pays by that where slices have a fixed number of units.
-    pub(crate) fn note_poll(&mut self) {
-        self.polls += 1;
-    }
-
     fn units_paid(&self, bytes: u64) -> u64 {
         // A flip begins to count anew.
-        bytes.checked_sub(self.bytes_at_end).unwrap_or(bytes) / BYTES_PER_UNIT + self.polls * UNITS_PER_POLL
+        bytes.checked_sub(self.bytes_at_end).unwrap_or(bytes) / BYTES_PER_UNIT
     }
 
     /// Notes the work of a slice that has ended.

@@ -54,8 +54,6 @@ pub struct Rings {
     pub(super) backlog_at: usize,
     /// There was nothing left over when the backlog was taken over.
     pub(super) catches_up: bool,
-    /// Bytes allocated when a round was cut short, if none has come to its end since.
-    pub(super) cut_since: Option<u64>,
     /// Candidates that roots hold: they were passed over, and go back when the round ends.
     pub(super) held: List<ObjectRef>,
     /// Candidates that wait for their level's budget.

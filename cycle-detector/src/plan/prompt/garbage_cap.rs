@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
-//!                              5, or 7 where nothing speaks for a mark: all may be alive;
+//!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive;
 //!                              1, and an epoch, after one that paid, and 2, 4 … after the next in vain
 //! ```
 //!
@@ -16,9 +16,9 @@
 //! less than half of the memory, and as much time. Where it is next to nothing, marks become rare.
 //!
 //! A mark that stops the world ends at once. One in slices ends before the program has allocated the next part: each
-//! byte allocated pays for a share of its work. The more it is behind, the shorter is the program's turn between two slices
-//! (`account`): stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as
-//! all that may be allocated, is the pause goal given up for the rest of the mark.
+//! byte allocated pays for a share of its work. While it is behind it does not wait until the program had its turn, so
+//! stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as all that
+//! may be allocated, is the pause goal given up for the rest of the mark.
 //!
 //! The cap grows with the live heap, so that marks in vain come at sizes of a geometric series. Objects allocated
 //! while a mark in slices runs are unknown to it: they count as garbage, up to three quarters of all. With more, a
@@ -35,21 +35,17 @@
 //! Cost: a comparison of blocks in use for each round; the exact number of bytes is counted, block by block, only when
 //! those exceed the cap, and after a sixteenth of it was allocated.
 
-use crate::account::Pressure;
 use crate::evidence::GARBAGE_MAX;
 use tally_heap::Heap;
 
 /// Garbage at which a mark with any evidence begins, in times of the live heap after the last.
 const WITH_EVIDENCE: u64 = 5;
-/// The same where nothing does. A program that builds one large list pays for marks in vain: a mark takes as long as it took to
-/// allocate what it visits.
-const WITHOUT: u64 = 7;
-/// The most that marks in vain make of it.
-const PATIENCE_MAX: u64 = 8;
-/// This part of the heap may be allocated while a mark in slices runs.
+/// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
+/// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
+const WITHOUT: u64 = 8;
+const WITHOUT_IN_SLICES: u64 = 6;
+/// The bytes that may be allocated while a mark in slices runs.
 const PACED: u64 = 3;
-/// Bytes of objects beside which a mark without a pause goal does not go in slices: it takes a few of them.
-const WHOLE_BYTES: u64 = 1 << 20;
 /// Part of the cap that is allocated between two exact looks.
 const LOOKS: u64 = 16;
 /// Units of work that a mark may cost: so many for so many bytes of objects, of the smallest with references in all of their words.
@@ -57,7 +53,7 @@ const WORK: (u64, u64) = (5, 8);
 /// Parts of the work by which a mark may be behind before the pause goal is given up.
 const BEHIND: u64 = 8;
 
-const _: () = assert!(WITHOUT * PACED + 1 + WITHOUT < GARBAGE_MAX * PACED);
+const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
 
 /// A mark was in vain that freed less than this part of the growth since the one before; one that freed half paid.
 const IN_VAIN: u64 = 8;
@@ -82,7 +78,7 @@ pub(super) struct GarbageCap {
 impl Default for GarbageCap {
     fn default() -> Self {
         let (live_at_start, live, awaited, counted) = Default::default();
-        GarbageCap { patience: PATIENCE_MAX, live_at_start, live, awaited, counted, pace: Pace::default() }
+        GarbageCap { patience: WITHOUT, live_at_start, live, awaited, counted, pace: Pace::default() }
     }
 }
 
@@ -99,10 +95,25 @@ struct Pace {
     done: u64,
 }
 
+/// Whether a mark in slices keeps pace with allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// It does.
+    None,
+    /// Its next slice does not wait for the program.
+    Slice,
+    /// Neither does the one after that.
+    Much,
+}
+
 impl GarbageCap {
     /// Whether there may be so much garbage that a mark must begin.
     pub(super) fn is_exceeded(&mut self, heap: &Heap, any_evidence: bool) -> bool {
-        let times = if any_evidence { WITH_EVIDENCE } else { WITHOUT };
+        let times = match (any_evidence, heap.marks_in_slices()) {
+            (true, _) => WITH_EVIDENCE,
+            (false, true) => WITHOUT_IN_SLICES,
+            (false, false) => WITHOUT,
+        };
         let learned = self.bytes(heap, self.patience).saturating_add(self.awaited + heap.options().epoch_bytes);
         let cap = self.bytes(heap, times).min(learned);
         if heap.kept_bytes() <= cap {
@@ -124,11 +135,6 @@ impl GarbageCap {
         self.live.saturating_add(self.live.max(heap.options().epoch_bytes).saturating_mul(times))
     }
 
-    /// Whether a mark that begins now goes in slices.
-    pub(super) fn wants_slices(&self, heap: &Heap) -> bool {
-        heap.marks_in_slices() && (heap.options().pause_goal_ns.is_some() || heap.counted_live_bytes() > WHOLE_BYTES)
-    }
-
     /// A mark begins.
     pub(super) fn note_start(&mut self, heap: &Heap) {
         self.live_at_start = heap.counted_live_bytes();
@@ -137,8 +143,9 @@ impl GarbageCap {
     /// A mark in slices begins.
     pub(super) fn begin_pace(&mut self, heap: &Heap) {
         self.note_start(heap);
-        let live = self.live_at_start;
-        let room = live.max(heap.options().epoch_bytes) / PACED;
+        let (live, unit) = (self.live_at_start, self.live.max(heap.options().epoch_bytes));
+        // Where marks pay, one that takes its time takes memory.
+        let room = unit.saturating_mul(PACED.min(1 + self.patience));
         let work = live / WORK.1 * WORK.0 + 1;
         self.pace = Pace { begun_at: heap.counted_allocated_bytes(), work, room: room.max(1), done: 0 };
     }
@@ -148,15 +155,18 @@ impl GarbageCap {
         self.pace.done += units;
     }
 
-    /// How far it is behind allocation.
-    pub(super) fn pressure(&self, heap: &Heap) -> Pressure {
+    /// Whether it should do more now.
+    pub(super) fn haste(&self, heap: &Heap) -> Haste {
         let Pace { begun_at, work, room, done } = self.pace;
         let allocated = heap.counted_allocated_bytes().saturating_sub(begun_at);
-        if allocated >= room {
-            return Pressure::FULL;
-        }
         let owed = (u128::from(work) * u128::from(allocated) / u128::from(room)) as u64;
-        Pressure::of(owed.saturating_sub(done), work / BEHIND)
+        if allocated >= room || owed > done.saturating_add(work / BEHIND) {
+            Haste::Much
+        } else if owed > done {
+            Haste::Slice
+        } else {
+            Haste::None
+        }
     }
 
     /// A mark has ended, and found so many bytes that only finalizers still need, which will be dead when they have run; of one in
@@ -164,7 +174,7 @@ impl GarbageCap {
     pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool, awaited: u64) {
         let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
         let unknown = match in_slices {
-            true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3) / 2,
+            true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
             false => 0,
         };
         let growth = self.live_at_start.saturating_sub(self.live);
@@ -179,7 +189,7 @@ impl GarbageCap {
         } else if freed * 2 >= growth {
             self.patience = 1;
         } else if freed * IN_VAIN < growth {
-            self.patience = (self.patience * 2).min(PATIENCE_MAX);
+            self.patience = (self.patience * 2).min(WITHOUT);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::account::Pressure;
 use crate::plan::prompt::PromptDriver;
+use crate::plan::prompt::garbage_cap::Haste;
 use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
 use crate::progress::Progress;
 use crate::slice::Slice;
@@ -18,8 +19,6 @@ const GAP_MAX: usize = 8 << 10;
 const BYTES_PER_CANDIDATE: u64 = 512;
 /// References that a round's trials may follow at once, with a pause goal.
 const ROUND_UNITS: i64 = 16 << 10;
-/// The part of the heap by which it may grow while young objects, or candidates, wait for the program.
-const ROUNDS_ROOM: u64 = 8;
 /// Trials have this part of a slice at least, however long the batch took.
 const TRIALS_SHARE: u64 = 4;
 
@@ -28,34 +27,32 @@ impl PromptDriver {
     /// a pile is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
     /// would stay until all of the pile is judged.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
-        self.stops.note_poll();
         let mark_runs = self.sliced_mark.is_running();
         let rounds_wait = mark_runs && self.progress == Progress::Mark;
         let piled = heap.marks_in_slices() && heap.prompt.cells.nursery.is_backlog();
         let marks_turn = piled && mark_runs && self.sliced_mark.is_next;
-        let pressure = if mark_runs { self.counted_marks.cap.pressure(heap) } else { Pressure::NONE };
-        if rounds_wait || self.sliced_mark.proves() || marks_turn || pressure == Pressure::FULL || !heap.round_is_due()
-        {
-            if mark_runs && self.program_had_its_turn(heap, pressure) {
+        let haste = if mark_runs { self.counted_marks.cap.haste(heap) } else { Haste::None };
+        if rounds_wait || self.sliced_mark.proves() || marks_turn || haste == Haste::Much || !heap.round_is_due() {
+            if mark_runs && (haste != Haste::None || self.program_had_its_turn(heap)) {
                 self.sliced_mark.is_next = false;
                 self.stopped(heap, PromptDriver::sliced_mark_slice);
-                while self.sliced_mark.is_running() && self.counted_marks.cap.pressure(heap) == Pressure::FULL {
+                while self.sliced_mark.is_running() && self.counted_marks.cap.haste(heap) == Haste::Much {
                     self.stopped(heap, PromptDriver::sliced_mark_slice);
                 }
             }
-            if heap.options().eager_marks && heap.options().pause_goal_ns.is_some() && heap.marks_in_slices() {
+            if heap.options().eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);
             }
             return;
         }
-        if heap.marks_in_slices() && !self.program_had_its_turn(heap, pressure.max(self.pressure_of_rounds(heap))) {
+        if piled && !self.program_had_its_turn(heap) {
             return;
         }
         self.sliced_mark.is_next = true;
         self.stopped(heap, |driver, heap| {
             driver.prompt_round(heap, false);
             if !driver.sliced_mark.is_running() && driver.counted_mark_is_due(heap) {
-                match driver.counted_marks.cap.wants_slices(heap) && !driver.leaves_stuck(heap) {
+                match heap.marks_in_slices() {
                     true => driver.start_sliced_mark(heap),
                     false => _ = driver.prompt_mark(heap),
                 }
@@ -63,21 +60,10 @@ impl PromptDriver {
         });
     }
 
-    /// Whether the last mark in slices has met counts that it could not judge, and no pause goal speaks against one that can.
-    fn leaves_stuck(&mut self, heap: &Heap) -> bool {
-        heap.options().pause_goal_ns.is_none() && std::mem::take(&mut self.sliced_mark.has_stuck)
-    }
-
-    /// How much waits for a batch, or has been allocated since a round was cut short, against what the heap may grow by meanwhile.
-    fn pressure_of_rounds(&self, heap: &Heap) -> Pressure {
-        let room = heap.kept_bytes().max(heap.options().epoch_bytes) / ROUNDS_ROOM;
-        let young = heap.prompt.cells.nursery.backlog_bytes();
-        let since = self.rings.cut_since.map_or(0, |since| heap.counted_allocated_bytes().saturating_sub(since));
-        Pressure::of(young.max(since), room)
-    }
-
-    fn program_had_its_turn(&self, heap: &Heap, pressure: Pressure) -> bool {
-        self.stops.program_had_its_turn(heap, heap.counted_allocated_bytes(), pressure)
+    /// Slices of fixed units ask for no time.
+    fn program_had_its_turn(&self, heap: &Heap) -> bool {
+        heap.options().slice_units.is_some()
+            || self.stops.program_had_its_turn(heap, heap.counted_allocated_bytes(), Pressure::NONE)
     }
 
     /// Every candidate is tried, without bounds; under zeal when that is due.
@@ -115,21 +101,15 @@ impl PromptDriver {
         if judges {
             self.held.set_marks(true);
             let bounded = heap.marks_in_slices() && !unbounded;
-            let with_goal = bounded && heap.options().pause_goal_ns.is_some();
             self.rings.slice = if bounded { trial_slice(heap, start) } else { Slice::default() };
-            self.rings.levels = if with_goal { SLICED_LEVELS } else { LEVELS.len() };
+            self.rings.levels = if bounded { SLICED_LEVELS } else { LEVELS.len() };
             freed += self.rings_round(heap, unbounded);
             self.held.set_marks(false);
         }
         let noted = self.held.note(heap);
-        let is_cut = judges && self.rings.slice.has_ended();
-        self.rings.cut_since = match is_cut {
-            true => self.rings.cut_since.or_else(|| Some(heap.counted_allocated_bytes())),
-            false => None,
-        };
         heap.prompt.round_at = match judges {
-            // The others have their turn when the program has had its own.
-            true if is_cut => 0,
+            // The others have their turn with the next batch, if not before.
+            true if self.rings.slice.has_ended() => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
         };

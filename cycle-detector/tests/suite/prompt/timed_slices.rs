@@ -4,7 +4,6 @@
 use crate::prompt::{live, node, nodes, options, set};
 use tally_collector::Mutator;
 use tally_heap::HeapOptions;
-use tally_heap::mark_phase::MarkPhase;
 use tally_heap::object::ObjectRef;
 use tally_heap::plan::prompt::CellSpace;
 use tally_kit::nodes::new_mutator;
@@ -27,9 +26,7 @@ fn list(m: &mut Mutator, count: u64) {
         set(m, cell, 0, old);
         m.set_root(head, Some(cell));
     }
-    // What the building has made due takes turns with the program.
-    let waits = |m: &mut Mutator| m.heap().round_is_due() || m.heap().mark_phase() != MarkPhase::Off;
-    while live(m) != count || m.heap().context_mut().pending != 0 || waits(m) {
+    while live(m) != count || m.heap().context_mut().pending != 0 {
         m.poll();
     }
 }

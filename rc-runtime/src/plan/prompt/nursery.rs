@@ -97,11 +97,6 @@ impl Nursery {
         (PILE_BYTES.max(2 * self.deep)..PATIENCE_BYTES.max(4 * self.deep)).contains(&self.bytes)
     }
 
-    /// How many bytes more are young than two batches hold, or than are to be young at least.
-    pub fn backlog_bytes(&self) -> u64 {
-        self.bytes.saturating_sub(PILE_BYTES.max(2 * self.deep))
-    }
-
     /// A large object was allocated. No batch judges it, but large objects make rounds due as small ones do: for
     /// what it holds and what holds it, and since a mark is started by a round.
     pub(super) fn note_large(&mut self, bytes: u64) {

@@ -74,16 +74,15 @@ impl Heap {
         self.mark_phase().asks_at_upgrades() || self.services.specials.fading != 0
     }
 
-    /// Whether rounds are short, and marks go in slices: not in zeal, which recounts the heap in between.
+    /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.
     pub fn marks_in_slices(&self) -> bool {
-        self.zeal.is_none() && !self.options.stop_the_world
+        self.prompt.sliced_drains && self.zeal.is_none()
     }
 
     /// Whether a mark in slices runs, or one is asked for at each safepoint.
     #[inline(always)]
     pub(crate) fn mark_wants_its_turn(&self) -> bool {
-        self.mark_phase().wants_turns()
-            || self.options.eager_marks && self.prompt.sliced_drains && self.marks_in_slices()
+        self.mark_phase().wants_turns() || self.options.eager_marks && self.marks_in_slices()
     }
 
     /// Whether a former object of this heap still is one, and is not being taken apart.
