@@ -14,7 +14,9 @@ impl DeferredDriver {
             return;
         }
         let pressure = self.pressure(heap);
-        if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
+        // Frames that wait for their visit are visited soon: the later a jump over them is seen, the more has changed since.
+        let waits = !self.stack.has_rest() && !self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure);
+        if self.has_work(heap) && !waits {
             // A structure dies, and the heap would grow meanwhile: it had better die faster.
             let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
