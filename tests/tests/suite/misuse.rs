@@ -27,6 +27,10 @@ const RIGHT: &str = "
     used(type_registry::register(&PAIR));
     used((object.type_info().size, slot.read(), heap.plan(), m.collect(), &info.name));
     used(MARK.get(object.granule()) || UNLOGGED.get(slot.granule()));
+    // Libraries of one build: the crates inside mean the same heap.
+    let new: unsafe fn(HeapOptions) -> _ = Mutator::new;
+    let thread_heap: unsafe fn() -> &'static mut Heap = tally_compiled::abi::thread_heap;
+    used((new, thread_heap));
     used(tally_compiled::program::entry_return());";
 
 fn snippets() -> &'static Snippets {
