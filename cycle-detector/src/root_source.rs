@@ -48,7 +48,7 @@ pub enum Headway {
     Done,
     /// Some wait.
     Some,
-    /// The program has left frames that waited by a jump, and may have changed others since. The walk is given up.
+    /// The program has left frames that waited by a jump, or has ended, and may have changed others since. The walk is given up.
     Cut,
 }
 

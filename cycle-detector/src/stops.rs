@@ -70,6 +70,11 @@ impl Stops {
         u128::from(passed) * u128::from(ns) >= u128::from(owed) * u128::from(ticks_measured)
     }
 
+    /// The same at a poll. A poll is all that a program in units does if it does not allocate, so it waits for nothing.
+    pub(crate) fn had_its_turn_at_poll(&self, heap: &Heap, bytes: u64) -> bool {
+        heap.options().slice_units.is_some() || self.program_had_its_turn(heap, bytes, Pressure::NONE)
+    }
+
     fn units_paid(&self, bytes: u64) -> u64 {
         // A flip begins to count anew.
         bytes.checked_sub(self.bytes_at_end).unwrap_or(bytes) / BYTES_PER_UNIT

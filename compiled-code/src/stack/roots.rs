@@ -209,12 +209,10 @@ impl RootSource for StackRoots {
         if is_gone {
             diversion::give_up();
         }
-        if is_gone || diversion::undo(&raw const here as u64) == Removal::Cut {
-            return if anchor(heap.context_mut()).is_some() { Headway::Cut } else { Headway::Done };
-        }
-        if anchor(heap.context_mut()).is_none() {
-            // The program has ended, or the thread: its frames count as gone.
-            return Headway::Done;
+        let is_cut = is_gone || diversion::undo(&raw const here as u64) == Removal::Cut;
+        // Where no compiled code runs, the program has ended, or the thread: all its frames are gone.
+        if is_cut || anchor(heap.context_mut()).is_none() {
+            return Headway::Cut;
         }
         self.refresh();
         let rest = self.walk(heap, at, frames, &mut lent, into);

@@ -2,7 +2,6 @@
 //!
 //! A round begins with a look at the roots (`root_snapshot`), and closes a report, as an epoch does under the deferred plan.
 
-use crate::account::Pressure;
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
 use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
@@ -60,10 +59,8 @@ impl PromptDriver {
         });
     }
 
-    /// Slices of fixed units ask for no time.
     fn program_had_its_turn(&self, heap: &Heap) -> bool {
-        heap.options().slice_units.is_some()
-            || self.stops.program_had_its_turn(heap, heap.counted_allocated_bytes(), Pressure::NONE)
+        self.stops.had_its_turn_at_poll(heap, heap.counted_allocated_bytes())
     }
 
     /// Every candidate is tried, without bounds; under zeal when that is due.

@@ -14,9 +14,7 @@ impl DeferredDriver {
             return;
         }
         let pressure = self.pressure(heap);
-        // Frames that wait for their visit are visited soon: the later a jump over them is seen, the more has changed since.
-        let waits = !self.stack.has_rest() && !self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure);
-        if self.has_work(heap) && !waits {
+        if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             // A structure dies, and the heap would grow meanwhile: it had better die faster.
             let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
@@ -56,9 +54,7 @@ impl DeferredDriver {
             return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            // A poll is all that a program in units does if it does not allocate.
-            let by_units = heap.options().slice_units.is_some();
-            if !by_units && !self.stops.program_had_its_turn(heap, heap.clock.given_bytes, Pressure::NONE) {
+            if !self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
                 return;
             }
             self.slice(heap, POLL_UNITS);

@@ -96,7 +96,46 @@ int main(void) { on_a_large_stack(run); }
     runs(&program(main), "50005000\n");
 }
 
-/// The same where a native function catches: nothing tells of it but what the next slice finds.
+/// The thread ends behind such a jump, before the next slice: what was written to since is garbage then, which the last epochs
+/// take with all that it holds.
+#[test]
+fn a_thread_ends_after_a_longjmp_over_frames_that_wait() {
+    let main = r#"
+static jmp_buf landing;
+static __attribute__((noinline)) void deeper(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    if (depth) {
+        deeper(depth - 1);
+    } else {
+        flip();
+        longjmp(landing, 1);
+    }
+    if (mine->value != depth) printf("%ld: lost\n", depth);
+}
+static __attribute__((noinline)) void lands(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    Node *holder = push(NULL, 1);
+    TALLY_ROOT(holder);
+    flip();
+    if (setjmp(landing) == 0) deeper(10000);
+    TALLY_WRITE(holder, other, mine);
+}
+static long descend(long depth) {
+    if (depth == 0) return lands(depth), 0;
+    return descend(depth - 1) + 1;
+}
+static void *run(void *unused) {
+    printf("%ld\n", descend(100));
+    return NULL;
+}
+int main(void) { on_a_large_stack(run); }
+"#;
+    runs(&program(main), "100\n");
+}
+
+/// A native function catches such a jump: nothing tells of it but what the next slice finds.
 #[test]
 fn native_code_catches_a_longjmp_over_frames_that_wait() {
     let library = r#"
