@@ -9,6 +9,7 @@ mod destruction;
 mod effort;
 mod examples;
 mod heap_ops;
+mod huge_pages;
 mod layout;
 mod limits;
 mod marks;
