@@ -11,6 +11,8 @@ static void leave(Item *item) { printf("%ld ", item->number); }
 TALLY_FINALIZED_TYPE(Item, leave, next, other);
 typedef struct Queue { Item *first, *second; } Queue;
 TALLY_TYPE(Queue, first, second);
+typedef struct Stacks { Item *top[2]; } Stacks;
+TALLY_TYPE(Stacks, top[0], top[1]);
 typedef struct Link { struct Link *next, *back; } Link;
 TALLY_TYPE(Link, next, back);
 typedef struct Holder { struct Holder *next; Link *ring; } Holder;
@@ -142,6 +144,59 @@ static __attribute__((noinline)) void on_one_way(Queue *queue, int moves) {
     printf("%s, ", kept ? "kept" : "gone");
 }
 
+static __attribute__((noinline)) void push(Stacks *stacks, int which, Item *item) {
+    TALLY_WRITE(item, next, stacks->top[which]);
+    TALLY_WRITE(stacks, top[which], item);
+}
+
+static __attribute__((noinline)) Item *pop(Stacks *stacks, int which) {
+    Item *item = stacks->top[which];
+    TALLY_ROOT(item);
+    TALLY_WRITE(stacks, top[which], item->next);
+    return item;
+}
+
+/* The caller has what was taken: it moves it on, keeps it in a variable, or does nothing with it. */
+static __attribute__((noinline)) void by_a_result(Stacks *stacks) {
+    TALLY_ROOT(stacks);
+    push(stacks, 0, item(NULL, 12));
+    push(stacks, 0, item(NULL, 11));
+    say("result");
+    push(stacks, 1, pop(stacks, 0));
+    tally_safepoint();
+    printf("%ld held, ", stacks->top[1]->number);
+    Item *kept = pop(stacks, 0);
+    TALLY_ROOT(kept);
+    tally_safepoint();
+    printf("%ld kept, ", kept->number);
+    kept = NULL;
+    tally_safepoint();
+    pop(stacks, 1);
+    tally_safepoint();
+    printf("gone");
+}
+
+/* What is loaded from one element, and what is replaced in another, are two. */
+static __attribute__((noinline)) Item *replace(Stacks *stacks, int from, int at) {
+    Item *item = stacks->top[from];
+    TALLY_ROOT(item);
+    TALLY_WRITE(stacks, top[at], item->next);
+    return item;
+}
+static __attribute__((noinline)) void by_another_index(Stacks *stacks) {
+    TALLY_ROOT(stacks);
+    push(stacks, 0, item(NULL, 13));
+    push(stacks, 1, item(NULL, 14));
+    say("index");
+    Item *first = replace(stacks, 0, 1);
+    TALLY_ROOT(first);
+    tally_safepoint();
+    printf("%ld held, ", stacks->top[0]->number);
+    first = replace(stacks, 0, 0);
+    tally_safepoint();
+    printf("%ld kept, ", first->number);
+}
+
 static jmp_buf back;
 static __attribute__((noinline)) void jump(Item *item) {
     TALLY_ROOT(item);
@@ -217,6 +272,13 @@ static void all(void) {
     chain(queue);
     puts("");
     in_order(queue);
+    tally_safepoint();
+    puts("");
+    Stacks *stacks = TALLY_NEW(Stacks);
+    TALLY_ROOT(stacks);
+    by_a_result(stacks);
+    puts("");
+    by_another_index(stacks);
     tally_safepoint();
     puts("");
     TALLY_WRITE(queue, first, item(NULL, 10));

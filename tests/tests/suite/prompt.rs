@@ -255,7 +255,8 @@ fn out_parameters_are_counted_as_they_should_in_zeal() {
 #[test]
 fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
     let right = "variable: 1 kept, 1 \nargument: 2 seen, 2 \nfield: 3 held, 3 \nback: 4 there, \nmoved: kept, 4 \n\
-                 dropped: 5 gone, \nchain: weakly there, 6 7 gone \norder: 1 2 1 first, \njump: 10 \n0\n";
+                 dropped: 5 gone, \nchain: weakly there, 6 7 gone \norder: 1 2 1 first, \n\
+                 result: 11 held, 12 kept, 12 11 gone\nindex: 14 13 held, 13 kept, 13 \njump: 10 \n0\n";
     for level in LEVELS {
         let goals = [&[][..], &["--pause-goal", "1ms"], &["--save-counts", "none"], &["--zeal"]];
         for options in goals.map(|more| [&["--opt", level], more].concat()) {

@@ -100,6 +100,32 @@ fn what_an_object_held_beside_others_loses_one_count_for_each_field() {
     }
 }
 
+/// An array does so, too, whether all its elements survive it, one of them dies with it at the end, or they are more than are looked
+/// at at once.
+#[test]
+fn what_an_array_held_beside_others_loses_one_count_for_each_element() {
+    for (length, last_survives) in
+        [3, 32, 33, 127, 128, 200].into_iter().flat_map(|length| [(length, true), (length, false)])
+    {
+        let mut m = mutator();
+        let array = m.allocate_array(type_of(&ARRAY), length).expect("room");
+        let root = m.push_root(Some(array));
+        let [kept, other] = nodes(&mut m);
+        m.push_root(Some(kept));
+        m.push_root(last_survives.then_some(other));
+        for index in 0..length {
+            set(&mut m, array, 8 + index * 8, Some(if index == length - 1 { other } else { kept }));
+        }
+        m.poll();
+        assert_eq!((live(&m), m.count_of(kept)), (3, length as u32), "{length}");
+        m.set_root(root, None);
+        m.poll();
+        m.verify().expect("sound");
+        assert_eq!((live(&m), m.count_of(kept)), (1 + u64::from(last_survives), 1), "{length}");
+        assert!(!last_survives || m.count_of(other) == 1, "{length}");
+    }
+}
+
 /// Nothing else is in the same block that a word leads to but that object: its neighbours die.
 #[test]
 fn a_word_that_leads_to_a_neighbour_protects_nobody_else() {

@@ -16,7 +16,7 @@
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
-use super::ownership::{offset_in, offset_of_read};
+use super::ownership::may_replace;
 use super::postponed::{Postponed, makes_up};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
@@ -251,6 +251,13 @@ impl Checker<'_> {
                 self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows);
                 state.credits.push(value());
             }
+            Operation::Hold => {
+                self.consume(state, at, value());
+                let number = self.number(value());
+                if !state.temporaries.insert(number) {
+                    self.blame(at, "the value has a count of its own already");
+                }
+            }
             Operation::Take => {
                 self.consume(state, at, value());
                 self.change(state, at, slot(), &[Holds::Borrows], Holds::Owns);
@@ -398,8 +405,7 @@ impl Checker<'_> {
     }
 
     fn keep(&mut self, state: &mut State, write: Call, kept: Value) {
-        let offset = offset_in(self.function.module(), write);
-        if offset.is_none() || offset_of_read(self.callees, kept) != offset {
+        if !may_replace(self.callees, write, kept) {
             self.blame(write.value(), "what the write keeps was not loaded from where it writes");
         }
         let number = self.number(kept);

@@ -88,6 +88,7 @@ impl Expansion<'_> {
             Operation::Finish => self.drain(call, &[]),
             Operation::Take
             | Operation::Give
+            | Operation::Hold
             | Operation::Spend
             | Operation::Pass
             | Operation::Join

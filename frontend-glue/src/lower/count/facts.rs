@@ -6,12 +6,13 @@
 //! guarantee is found, not declared.)
 //!
 //! A function has an **owned result** if everything that it returns is known to be a reference or null, and some of
-//! these values came with a count. By the IR contract a returned reference is only valid until the caller's next
+//! these values came with a count, or with that of a field from which a write has taken them. By the IR contract a returned reference is only valid until the caller's next
 //! safepoint; within a module a count can go along with it. For callers elsewhere the contract holds: a wrapper of
 //! the old name releases the count, so that the object, if that was the last count, waits on the pending list for the
 //! caller to root it.
 
 use super::Patterns;
+use super::ownership::replaced_in;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
@@ -76,7 +77,7 @@ impl Facts {
             });
         }
         if patterns.owned_results {
-            facts.owned_results = owned_results(callees, managed);
+            facts.owned_results = owned_results(callees, managed, patterns.moves);
             for function in managed.clone() {
                 if facts.owned_results.contains(&function) && is_called_from_elsewhere(function, &facts.managed) {
                     let wrapper = wrap(builder, function, &facts.managed);
@@ -289,7 +290,7 @@ fn callers(function: Value) -> impl Iterator<Item = Value> {
 /// Functions all of whose results are references, some of which come with a count. There are two fixed points: first
 /// functions are removed that may return something other than references, then those whose results come with a count
 /// are found, beginning with the allocations.
-fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
+fn owned_results(callees: &Callees, managed: &[Value], moves: bool) -> HandleSet<Value> {
     let eligible = |function: &Value| {
         function.value_type().return_type().is_plain_pointer()
             && !function.value_type().is_variadic()
@@ -302,12 +303,15 @@ fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
             && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
             && function.users().all(|user| !user.is_block_address())
     };
-    let all = largest(managed.iter().copied().filter(eligible), |all, function| {
-        let sources = Sources { callees, functions: all };
+    let eligible: Vec<Value> = managed.iter().copied().filter(eligible).collect();
+    let searched = eligible.iter().filter(|_| moves);
+    let taken = searched.flat_map(|&function| replaced_in(callees, function)).collect();
+    let all = largest(eligible.into_iter(), |all, function| {
+        let sources = Sources { callees, functions: all, taken: &taken };
         results(function).all(|value| sources.is_reference(value))
     });
     smallest(&all, |owned, function| {
-        let sources = Sources { callees, functions: owned };
+        let sources = Sources { callees, functions: owned, taken: &taken };
         results(function).any(|value| sources.has_count(value))
     })
 }
@@ -320,6 +324,8 @@ fn results(function: Value) -> impl Iterator<Item = Value> {
 struct Sources<'a> {
     callees: &'a Callees,
     functions: &'a HandleSet<Value>,
+    /// Loads of fields from which a write takes them.
+    taken: &'a HandleSet<Value>,
 }
 
 impl Sources<'_> {
@@ -332,7 +338,8 @@ impl Sources<'_> {
     }
 
     fn comes_with_count(&self, value: Value) -> bool {
-        value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call))
+        let with_result = || value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call));
+        self.taken.contains(&value) || with_result()
     }
 
     /// Looks through phis. `every`: whether all incoming values are references; otherwise whether any value is

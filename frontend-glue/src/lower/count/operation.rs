@@ -13,6 +13,7 @@
 //! | `take(v, root)` | – | the value just stored into the root came with a credit |
 //! | `drop(v, root)` | decrement | the root releases its object, and borrows it until it is overwritten |
 //! | `give(v, root)` | – | the root's count becomes a credit; the root borrows its object |
+//! | `hold(v)` | – | the credit that a root has given is a temporary's from here on |
 //! | `spend(v)` | – | a temporary's count becomes a credit |
 //! | `keep(v)` | a test | the next write replaces `v`, and does not release it: `v` is a temporary behind it |
 //! | `increment(v)` | increment | a credit out of nothing |
@@ -37,6 +38,7 @@ pub(in crate::lower) enum Operation {
     Take,
     Drop,
     Give,
+    Hold,
     Spend,
     Keep,
     Increment,
@@ -55,11 +57,12 @@ pub(in crate::lower) enum Operation {
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 18] = [
+const ALL: [(Operation, &str); 19] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
     (Give, "give"),
+    (Hold, "hold"),
     (Spend, "spend"),
     (Keep, "keep"),
     (Increment, "increment"),
@@ -94,7 +97,7 @@ impl Operations {
         for (operation, name) in ALL {
             let parameters: &[Type] = match operation {
                 Own | Take | Drop | Give => &[pointer, number],
-                Spend | Keep | Increment | Release | Pass | Join | Result => &[pointer],
+                Hold | Spend | Keep | Increment | Release | Pass | Join | Result => &[pointer],
                 Settle | Unsettle => &[number],
                 Lend | Unlend | Drain | Finish | Apply => &[],
             };

@@ -24,6 +24,7 @@
 
 mod edges;
 mod phis;
+mod places;
 mod safepoint;
 mod soon_gone;
 mod state;
@@ -36,12 +37,12 @@ use super::facts::Facts;
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
-use crate::llvm::{HandleMap, HandleSet, Value};
+use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
+pub(super) use places::{candidates as takeable, may_replace, replaced_in};
 use smallvec::SmallVec;
 use state::{Holds, State};
-pub(super) use taken::{candidates as takeable, offset_in, offset_of_read};
 use walk::Walk;
 
 /// One function, with the inputs of the analysis.
@@ -90,6 +91,7 @@ impl Ownership<'_> {
                 let call = instruction.as_call();
                 if owned_phis.contains(&instruction)
                     || takeable.contains(&instruction)
+                    || self.is_returned_with_its_count(&slot_of, instruction)
                     || call.is_some_and(|call| self.facts.hands_over(self.callees, call))
                 {
                     numbers.insert(instruction, temporaries.len());
@@ -129,6 +131,15 @@ impl Ownership<'_> {
             }
         }
         Some(walk.write_down(&starts))
+    }
+
+    /// Whether the value is the content of a root that is returned: the root's count may go along.
+    fn is_returned_with_its_count(&self, slot_of: &HandleMap<Value, usize>, value: Value) -> bool {
+        self.patterns.moves
+            && self.facts.has_owned_result(self.function)
+            && value.is(Opcode::LLVMLoad)
+            && slot_of.contains_key(&value.operand(0))
+            && value.users().any(|user| user.is(Opcode::LLVMRet))
     }
 
     /// Blocks that only an invoke enters, with the invoke.

@@ -12,7 +12,7 @@
 //! An object's references are read once, and its cell is free before the first of them is released: no object is visited twice, and
 //! nothing is written but the free list. The order is that of the recursive form all the same, because a reference is decremented
 //! only when its turn comes. The stack is short: what finds no room on it waits where it lies (`reclaim`), and so does what has a
-//! finalizer or is no plain object of a type without tail.
+//! finalizer or is neither a plain object of a type without tail nor an array of plain references.
 //!
 //! Expected cost of an object with two references: 2 loads of its header and count, 2 of its fields, 3 stores, about 30
 //! instructions. There is no call in the loop but the one for a block's end, so that everything is in registers.
@@ -140,7 +140,19 @@ impl ReleaseStack {
                 if found != header {
                     let meta = (found >> 32) as u32;
                     if meta & beyond != 0 || found as u32 != 0 {
-                        break Stop::Beyond(target);
+                        if left <= 0 || beyond == u32::MAX || found as u32 != 0 {
+                            break Stop::Beyond(target);
+                        }
+                        let Some(above) = self.push_elements(target, meta, len) else { break Stop::Beyond(target) };
+                        left -= (1 + above - len) as i64;
+                        open = open.with(cells, target);
+                        len = above;
+                        if len == height {
+                            break Stop::Empty;
+                        }
+                        len -= 1;
+                        target = self.at(len);
+                        continue;
                     }
                     if meta & prompt_flag::CANDIDATE != 0 {
                         // The entry in the candidate buffer still leads here: the bit says that it is out of date.
@@ -185,17 +197,63 @@ impl ReleaseStack {
                 break Stop::Empty;
             }
             len -= 1;
-            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
-            let word = unsafe { self.words.get_unchecked(len) };
-            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
-            let word = unsafe { word.assume_init() };
-            // SAFETY: [LIST] [HEADER] written by a push, of a reference.
-            target = unsafe { ObjectRef::from_address(word) };
+            target = self.at(len);
         };
         *bin = open;
         (shape.header, shape.fields) = (header, fields);
         *units = left;
         self.len = len;
         stop
+    }
+
+    /// The reference at a place where one has been pushed.
+    #[inline(always)]
+    fn at(&self, place: usize) -> ObjectRef {
+        // SAFETY: [LIST] [HEADER] written by a push, of a reference.
+        let word = unsafe { self.words.get_unchecked(place) };
+        // SAFETY: [LIST] [HEADER] written by a push, of a reference.
+        let word = unsafe { word.assume_init() };
+        // SAFETY: [LIST] [HEADER] written by a push, of a reference.
+        unsafe { ObjectRef::from_address(word) }
+    }
+
+    /// Pushes what a dead array of plain references holds, the last first, onto a stack of `len`; its new length. `None`: it is no
+    /// such array, or there is no room, and nothing has changed.
+    #[inline(never)]
+    fn push_elements(&mut self, array: ObjectRef, meta: u32, mut len: usize) -> Option<usize> {
+        if meta & BEYOND != prompt_flag::ODD {
+            return None;
+        }
+        let references = array.words_of_array(ROOM - len)?;
+        if meta & prompt_flag::CANDIDATE != 0 {
+            // The entry in the candidate buffer still leads here: the bit says that it is out of date.
+            BUFFERED.clear(array.granule());
+        }
+        for word in references.rev() {
+            if range::in_heap(word) {
+                self.words[len].write(word);
+                len += 1;
+            }
+        }
+        Some(len)
+    }
+}
+
+impl ObjectRef {
+    /// The words of a small array of plain references that has no finalizer, those of its fixed part first; `None` of another
+    /// object, and of one with more than `most`.
+    #[inline(always)]
+    pub(super) fn words_of_array(self, most: usize) -> Option<impl DoubleEndedIterator<Item = u64>> {
+        let info = self.type_info();
+        if !info.words_tail || info.has_finalizer {
+            return None;
+        }
+        let length = info.length(self);
+        if length + info.fixed.len() as u64 > most as u64 {
+            return None;
+        }
+        let elements = (0..length).map(move |index| info.size + index * 8);
+        let offsets = info.fixed.iter().map(|&offset| u64::from(offset)).chain(elements);
+        Some(offsets.map(move |offset| self.slot(offset).read()))
     }
 }

@@ -12,14 +12,18 @@
 //! on along a straight line, to a root, a field, or the hidden root of an argument. So no object dies at another safepoint
 //! than in the literal reading.
 //!
+//! What a function returns may be such a value: its count goes to the caller, where the module shows all callers (`facts`).
+//!
 //! The content of a field is known from its load to the next write at the same offset, or a call. Writes at other offsets are to
-//! other fields: the object operand of a write is the object itself.
+//! other fields: the object operand of a write is the object itself. An element whose index is no constant (`places`) is known
+//! until any write but one of it.
 
+use super::places::{Place, may_replace, place_of, read_slot};
 use super::state::{Holds, State};
 use super::walk::Walk;
-use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
-use crate::llvm::{HandleSet, Module, Opcode, Value};
+use crate::llvm::{Opcode, Value};
 use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
@@ -28,73 +32,14 @@ use crate::lower::global_slots::global_behind;
 
 /// Fields whose content is known, at most.
 const FIELDS_MAX: usize = 8;
-/// Offsets that are added up to find the object of an address, at most.
-const STEPS_MAX: usize = 32;
 /// Instructions behind a write that are searched for a use of what it took.
 const LOOKED_AT_MAX: usize = 256;
 
 /// A field whose content is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Field {
-    object: Value,
-    offset: i64,
+    place: Place,
     pub(super) content: Value,
-}
-
-/// The loads of a function whose values a write may take: of fields at an offset that some write names.
-pub(in crate::lower::count) fn candidates(callees: &Callees, function: Value) -> HandleSet<Value> {
-    let module = function.module();
-    let is_write = |call: &Call| callees.of_call(*call) == Callee::GcWrite;
-    let written: Vec<i64> = function.calls().filter(is_write).filter_map(|call| offset_in(module, call)).collect();
-    if written.is_empty() {
-        return HandleSet::default();
-    }
-    let instructions = function.blocks().flat_map(|block| block.instructions().collect::<Vec<_>>());
-    let is_of_field = |value: &Value| {
-        read_slot(callees, *value).is_some_and(|slot| written.contains(&place_of(module, slot).1))
-            && value.type_of().is_plain_pointer()
-    };
-    instructions.filter(is_of_field).collect()
-}
-
-/// The slot that a load, or a call of gcread, reads.
-fn read_slot(callees: &Callees, value: Value) -> Option<Value> {
-    match value.opcode() {
-        Some(Opcode::LLVMLoad) if !value.is_volatile() && !value.is_atomic() => {
-            Some(value.operand(0)).filter(|slot| !slot.is(Opcode::LLVMAlloca))
-        }
-        Some(Opcode::LLVMCall) => {
-            let call = value.as_call()?;
-            (callees.of_call(call) == Callee::GcRead).then(|| call.argument(1))
-        }
-        _ => None,
-    }
-}
-
-/// The pointer that an address was computed from, and its constant offset from there. In code that is never reached an address may be
-/// computed from itself.
-fn place_of(module: Module, mut address: Value) -> (Value, i64) {
-    let mut offset = 0_i64;
-    for _ in 0..STEPS_MAX {
-        if !address.is(Opcode::LLVMGetElementPtr) {
-            break;
-        }
-        let Some(sum) = address.own_offset(module).and_then(|own| own.checked_add(offset)) else { break };
-        (address, offset) = (address.operand(0), sum);
-    }
-    (address, offset)
-}
-
-/// The offset in its object at which a write stores, if it is a constant.
-pub(in crate::lower::count) fn offset_in(module: Module, write: Call) -> Option<i64> {
-    let (object, before) = place_of(module, write.argument(1));
-    let (base, offset) = place_of(module, write.argument(2));
-    (base == object).then(|| offset - before)
-}
-
-/// The offset at which a value was loaded from where its address was computed from.
-pub(in crate::lower::count) fn offset_of_read(callees: &Callees, value: Value) -> Option<i64> {
-    Some(place_of(value.function().module(), read_slot(callees, value)?).1)
 }
 
 /// Whether the pointer is, or may have come from, the address of a global.
@@ -112,33 +57,45 @@ impl Walk<'_> {
             return;
         }
         let Some(slot) = read_slot(self.it.callees, value) else { return };
-        let (base, offset) = place_of(self.it.function.module(), slot);
+        let place = place_of(self.it.function.module(), slot);
         // In a global the same word may have several bases and offsets.
-        if may_be_in_a_global(base) {
+        if may_be_in_a_global(place.object) {
             return;
         }
-        let object = self.canonical(base);
-        state.fields.retain(|field| (field.object, field.offset) != (object, offset) && field.content != value);
+        state.fields.retain(|field| !self.is_same(&field.place, &place) && field.content != value);
         if state.fields.len() == FIELDS_MAX {
             state.fields.remove(0);
         }
-        state.fields.push(Field { object, offset, content: value });
+        state.fields.push(Field { place, content: value });
+    }
+
+    fn is_same(&self, one: &Place, other: &Place) -> bool {
+        one.is(other, &|one, other| self.canonical(one) == self.canonical(other))
     }
 
     /// What the write replaces, if that is known; the field's content is not known any more.
     pub(super) fn replaced(&self, state: &mut State, write: Call) -> Option<Value> {
         let module = self.it.function.module();
-        let (base, before) = place_of(module, write.argument(1));
-        let (slot_base, offset) = place_of(module, write.argument(2));
-        let object = self.canonical(base);
-        if before != 0 || self.canonical(slot_base) != object || may_be_in_a_global(base) {
+        let object = place_of(module, write.argument(1));
+        let place = place_of(module, write.argument(2));
+        let is_of_object = object.offset == 0 && object.indexed.is_none();
+        if !is_of_object
+            || self.canonical(place.object) != self.canonical(object.object)
+            || may_be_in_a_global(place.object)
+        {
             state.fields.clear();
             return None;
         }
-        let found = state.fields.iter().find(|field| (field.object, field.offset) == (object, offset)).copied();
-        state.fields.retain(|field| field.offset != offset);
+        let found = state.fields.iter().find(|field| self.is_same(&field.place, &place)).copied();
+        match place.indexed {
+            None => {
+                state.fields.retain(|field| field.place.offset != place.offset && field.place.indexed.is_none());
+            }
+            Some(_) => state.fields.clear(),
+        }
         // Where object and slot were computed from two loads of a root, a later look at the write cannot tell.
-        found.filter(|_| offset_in(module, write).is_some()).map(|field| field.content)
+        let can_be_checked = |field: &Field| may_replace(self.it.callees, write, field.content);
+        found.filter(can_be_checked).map(|field| field.content)
     }
 
     /// Whether the write keeps the count of what it replaces, and what that is.
@@ -146,7 +103,8 @@ impl Walk<'_> {
         let value = self.replaced(state, write)?;
         let is_counted =
             self.counted_temporary(state, value).is_some() || self.holder(state, value, Holds::Owns).is_some();
-        let is_wanted = || self.holder(state, value, Holds::Borrows).is_some() || self.is_consumed(value, write);
+        let is_wanted =
+            || self.holder(state, value, Holds::Borrows).is_some() || self.is_consumed(value, write.value(), true);
         (!is_counted && is_wanted()).then_some(value)
     }
 
@@ -169,17 +127,29 @@ impl Walk<'_> {
         state.slots[slot] = Holds::Owns;
     }
 
-    /// Whether the value is stored to a root or a field, or passed on to the next safepoint, on a straight line behind the
-    /// write.
-    fn is_consumed(&self, value: Value, write: Call) -> bool {
-        let mut next = write.value().next_instruction();
+    /// The number and the value of the temporary that the count of a root goes to when the root is overwritten: what is returned, or
+    /// stored elsewhere, before anything can die.
+    pub(super) fn handed_on(&self, state: &State, slot: usize, store: Value) -> Option<(usize, Value)> {
+        let patterns = &self.it.patterns;
+        if !(patterns.moves && patterns.last_use) || self.it.returns_twice {
+            return None;
+        }
+        let value = state.contents[slot]?;
+        let number = *self.numbers.get(&value)?;
+        (!state.temporaries.contains(number) && self.is_consumed(value, store, false)).then_some((number, value))
+    }
+
+    /// Whether the value is stored to a root or a field, passed on to the next safepoint, or returned with its count, on a straight
+    /// line behind an instruction.
+    fn is_consumed(&self, value: Value, behind: Value, by_arguments: bool) -> bool {
+        let mut next = behind.next_instruction();
         for _ in 0..LOOKED_AT_MAX {
             let Some(instruction) = next else { return false };
             if let Some(call) = instruction.as_call() {
                 let is_it = |argument: Value| self.canonical(argument) == value;
                 match self.it.facts.effect(self.it.callees, call) {
                     _ if call.is_musttail() => return false,
-                    Effect::Safepoint => return call.arguments().into_iter().any(is_it),
+                    Effect::Safepoint => return by_arguments && call.arguments().into_iter().any(is_it),
                     Effect::Unwinds => return false,
                     Effect::None if self.it.callees.of_call(call) == Callee::GcWrite && is_it(call.argument(0)) => {
                         return true;
@@ -191,6 +161,9 @@ impl Walk<'_> {
                 if is_root && self.canonical(instruction.operand(0)) == value {
                     return true;
                 }
+            } else if instruction.is(Opcode::LLVMRet) {
+                let returns_it = instruction.operands().any(|result| self.canonical(result) == value);
+                return returns_it && self.it.facts.has_owned_result(self.it.function);
             }
             next = match instruction.block().terminator() == Some(instruction) {
                 false => instruction.next_instruction(),

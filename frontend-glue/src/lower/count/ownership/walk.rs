@@ -145,8 +145,7 @@ impl Walk<'_> {
         let Some(&slot) = self.slot_of.get(&store.operand(1)) else { return };
         let value = self.canonical(store.operand(0));
         if state.slots[slot] == Holds::Owns {
-            self.edit(store, What::OfRoot(Operation::Drop, slot));
-            state.pending = true;
+            self.let_go(state, slot, store);
         } else if state.slots[slot] == Holds::Borrows {
             self.remark(store, Saving::Unseen { root: self.root_name(slot) });
         }
@@ -172,6 +171,22 @@ impl Walk<'_> {
         } else {
             self.edit(next, What::OfRoot(Operation::Own, slot));
             state.slots[slot] = Holds::Owns;
+        }
+    }
+
+    /// A root is overwritten that owns its object: the count goes to where the object is needed soon, or away.
+    fn let_go(&mut self, state: &mut State, slot: usize, store: Value) {
+        match self.handed_on(state, slot, store) {
+            Some((number, value)) => {
+                self.edit(store, What::ForRoot(Operation::Give, value, slot));
+                self.edit(store, What::Of(Operation::Hold, value));
+                self.remark(store, Saving::LastUse { root: self.root_name(slot) });
+                state.temporaries.insert(number);
+            }
+            None => {
+                self.edit(store, What::OfRoot(Operation::Drop, slot));
+                state.pending = true;
+            }
         }
     }
 

@@ -29,6 +29,27 @@ fn lets_go_of_survivors(object: ObjectRef, fields: &[u32]) -> bool {
     true
 }
 
+/// The same of a small array of plain references; how many words that were.
+#[inline(never)]
+fn array_lets_go_of_survivors(array: ObjectRef) -> Option<i64> {
+    // SAFETY: [HEADER] reference words of an object; they have not been released yet.
+    let reference = |word| unsafe { ObjectRef::of_word(word) };
+    let mut looked_at = 0;
+    for word in array.words_of_array(AT_ONCE)? {
+        if let Some(target) = reference(word) {
+            let byte = target.count();
+            if byte <= FRESH {
+                let released = array.words_of_array(AT_ONCE)?.take(looked_at).filter_map(reference);
+                released.for_each(|target| target.set_count(target.count() + 1));
+                return None;
+            }
+            target.set_count(byte - 1);
+        }
+        looked_at += 1;
+    }
+    Some(looked_at as i64)
+}
+
 impl Heap {
     /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
     pub(in crate::plan::prompt) fn run_cascade(mut heap: HeapEntry, cascade: &mut Cascade, gap: Range<usize>) -> bool {
@@ -58,8 +79,14 @@ impl Heap {
     /// most small objects of structures that go on without them.
     #[inline(always)]
     pub(in crate::plan::prompt) fn dies_alone(&mut self, object: ObjectRef) -> bool {
-        if object.has(BEYOND) || self.zeal.is_some() || self.prompt.units_left <= 0 {
+        if object.has(BEYOND & !prompt_flag::ODD) || self.zeal.is_some() || self.prompt.units_left <= 0 {
             return false;
+        }
+        if object.has(prompt_flag::ODD) {
+            let Some(units) = array_lets_go_of_survivors(object) else { return false };
+            self.prompt.units_left -= 1 + units;
+            self.free_counted(object);
+            return true;
         }
         let fields = object.type_info().fixed.as_slice();
         let holds_any = fields.iter().any(|&offset| reference_at(object, offset).is_some());
