@@ -76,6 +76,12 @@ impl SpareRuns {
             self.leaves = self.idle;
             (self.idle, self.flips) = (self.blocks, 0);
         }
+        if self.leaves != 0 {
+            self.let_leave(&mut leave);
+        }
+    }
+
+    fn let_leave(&mut self, leave: &mut impl FnMut(Run)) {
         for _ in 0..RUNS_PER_FLIP {
             self.leaves = self.leaves.min(self.blocks);
             let longest = (1..=LONGEST).rev().find(|&length| !self.by_length[length].is_empty());
