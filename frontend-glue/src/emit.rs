@@ -8,6 +8,7 @@ pub mod constructors;
 pub mod level;
 pub mod object_file;
 pub(crate) mod sibling_calls;
+pub(crate) mod sunk_roots;
 pub mod target;
 pub mod thread_locals;
 pub(crate) mod undefined_symbols;

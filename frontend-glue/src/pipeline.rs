@@ -22,7 +22,7 @@ use crate::emit::level::Level;
 use crate::emit::target::{self, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
-use crate::emit::{appending, constructors, sibling_calls, zeal_default};
+use crate::emit::{appending, constructors, sibling_calls, sunk_roots, zeal_default};
 use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
 use crate::load::{self, LoadError};
@@ -255,6 +255,9 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     check(module, file, "optimisation")?;
     if sibling_calls::restore(crate::llvm::Module::of(module)) {
         check(module, file, "the making of tail calls")?;
+    }
+    if sunk_roots::sink(crate::llvm::Module::of(module)) {
+        check(module, file, "the sinking of roots")?;
     }
     Ok(())
 }

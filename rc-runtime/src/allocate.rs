@@ -63,6 +63,25 @@ impl Heap {
         Some(object)
     }
 
+    /// The same for an array of the deferred plan, whose length is only known now. Other types take the long way.
+    #[inline(always)]
+    pub(crate) fn bump_array(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        if info.stride == 0 || info.align > 8 || info.has_finalizer || self.due_at_allocation {
+            return None;
+        }
+        let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_SMALL_CELL)?;
+        let context = self.context_mut();
+        let (start, end) = (context.cursor, context.cursor + cell);
+        if end > context.limit {
+            return None;
+        }
+        context.cursor = end;
+        let object = self.write_header(start, info.fresh_meta_deferred());
+        clear_payload(object, cell);
+        object.slot(info.length_offset).store(length);
+        Some(object)
+    }
+
     #[inline(never)]
     fn allocate_slowly(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_with_host(info, length)?;

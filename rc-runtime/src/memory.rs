@@ -10,3 +10,4 @@ pub mod object_stack;
 pub mod range;
 pub mod record_slab;
 pub mod size_class;
+pub mod spare_runs;

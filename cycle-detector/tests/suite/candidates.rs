@@ -37,6 +37,7 @@ fn an_entry_that_outlived_its_large_object_says_nothing_about_another_heaps() {
         assert!(m.step(1), "the large objects die before they are tried");
     }
     assert!(!m.heap().candidates.is_empty(), "their entries are there");
+    m.heap().give_all_back();
 
     let mut other = new_mutator(HeapOptions::default()).expect("address space");
     let keep = other.allocate(type_of(&ALIGNED)).expect("memory");

@@ -49,6 +49,7 @@ fn a_mark_does_not_follow_a_dead_objects_logged_words_into_another_heap() {
         while m.statistics().live_objects >= 1000 + HELD {
             assert!(m.step(1), "the large objects go while the mark has its roots to visit");
         }
+        m.heap().give_all_back();
 
         let mut other = new_mutator(HeapOptions::default()).expect("address space");
         for _ in 0..HELD * 2048 {

@@ -13,6 +13,7 @@ use crate::memory::block_state::{clear_tables, state};
 use crate::memory::leaving::{LEAVING_FREELY, Leaving, Run, STEP_BLOCKS};
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
+use crate::memory::spare_runs::SpareRuns;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::report::histogram::Histogram;
 use crate::type_registry::TypeInfo;
@@ -48,6 +49,8 @@ pub struct LargeSpace {
     pub mature_bytes: u64,
     /// Blocks of dead objects, on their way back to the system.
     pub leaving: Leaving,
+    /// Blocks of dead objects that wait for new ones.
+    pub spares: SpareRuns,
     /// Objects taken under the prompt plan so far.
     pub taken_objects: u64,
     /// Bytes of their cells.
@@ -68,8 +71,9 @@ impl LargeSpace {
     /// Takes the blocks for a cell and zeroed memory; the payload's address, or `None` when the range is used up. The
     /// caller writes the header, then calls [`adopt`](Self::adopt).
     pub fn take(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
-        let first = crate::memory::block_source::take(blocks).or_else(|| {
+        let first = self.spares.take(blocks).or_else(|| crate::memory::block_source::take(blocks)).or_else(|| {
             self.leaving.shrink_to(0);
+            self.spares.give_back();
             crate::memory::block_source::take(blocks)
         })?;
         Some(block_start(first) + payload_offset(info))
@@ -188,7 +192,9 @@ impl LargeSpace {
         let entry = self.objects[place].take().expect("a large object is in the table");
         self.vacant.push(place as u32);
         self.blocks -= entry.blocks as u64;
-        self.leaving.add(run_of(&entry));
+        if let Some(run) = self.spares.keep(run_of(&entry)) {
+            self.leaving.add(run);
+        }
     }
 
     /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed.
@@ -196,6 +202,7 @@ impl LargeSpace {
     /// young objects may hold references, and some instructions for each chunk.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
+        self.spares.flip(|run| self.leaving.add_idle(run));
         std::mem::swap(&mut self.young, &mut self.pending);
         // SAFETY: [OWNED] a block of this heap.
         self.logged.iter().for_each(|granules| unsafe { UNLOGGED.set_range(granules.start, granules.end) });

@@ -73,6 +73,15 @@ impl Leaving {
         }
     }
 
+    /// Takes over a run that no object has needed for a while: it waits, however short it is.
+    pub fn add_idle(&mut self, run: Run) {
+        if self.runs.try_push(run) {
+            self.blocks += u64::from(run.blocks);
+        } else {
+            self.add(run);
+        }
+    }
+
     /// Units of work that runs have cost which went back at once, since this was last called.
     pub fn take_units(&mut self) -> i64 {
         std::mem::take(&mut self.units)
@@ -87,11 +96,12 @@ impl Leaving {
     pub fn give_step_back(&mut self) -> i64 {
         let Some(run) = self.runs.last_mut() else { return 0 };
         let count = run.give_end_back(STEP_BLOCKS);
+        let of_run = if run.blocks == 0 { RUN_UNITS } else { 0 };
         if run.blocks == 0 {
             self.runs.pop();
         }
         self.blocks -= u64::from(count);
-        i64::from(count) * BLOCK_UNITS
+        i64::from(count) * BLOCK_UNITS + of_run
     }
 
     /// Gives steps back for about `units` of work; the units left.

@@ -84,6 +84,7 @@ impl DeferredDriver {
         // Objects that a log named, and the roots of the first flip, are released at the next.
         self.run_epoch(heap);
         self.finish(heap);
+        heap.give_all_back();
         heap.statistics.freed_objects() - before
     }
 }

@@ -45,6 +45,12 @@ impl Heap {
         self.allows(bytes)
     }
 
+    /// Gives everything back that dead large objects have left. A collection that was asked for ends so.
+    pub fn give_all_back(&mut self) {
+        self.large.spares.give_back();
+        self.give_back_down_to(0);
+    }
+
     /// Gives memory back until at most `blocks` blocks wait.
     pub(crate) fn give_back_down_to(&mut self, blocks: u64) {
         self.stop_to_give_back(|leaving, _| leaving.shrink_to(blocks));

@@ -75,9 +75,11 @@ impl Heap {
     fn room_for_small(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
         loop {
             if self.deferred.blocks.fills_holes
-                && let Some(start) = self.cut_fragment(bytes, cell, align)
+                && let Some(fragment) = self.deferred.fragments.take_for_cursor(bytes)
             {
-                return Some(start);
+                self.retire_hole_but_for_a_fragment();
+                self.enter_hole(fragment);
+                return self.carve(cell, align);
             }
             self.retire_hole_but_for_a_fragment();
             let Deferred { blocks, fragments, .. } = &mut self.deferred;

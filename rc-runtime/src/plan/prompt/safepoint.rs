@@ -95,7 +95,7 @@ impl Heap {
         heap.let_registered_anew_go();
         (heap.services.finalizers.collecting, heap.services.finalizers.collect_wanted) = (outer, false);
         heap.prompt.cells.give_idle_back();
-        heap.give_back_down_to(0);
+        heap.give_all_back();
         heap.counted_frees() - before
     }
 
@@ -110,7 +110,7 @@ impl Heap {
         heap.with_driver(|driver, heap| driver.collect(heap));
         Heap::drain(heap, &[]);
         heap.prompt.cells.give_idle_back();
-        heap.give_back_down_to(0);
+        heap.give_all_back();
     }
 
     /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.

@@ -22,7 +22,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn allocate_at_once(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
         match self.plan() {
-            Plan::Deferred => None,
+            Plan::Deferred => self.bump_array(info, length),
             Plan::Prompt => self.allocate_at_hand(info, length),
         }
     }
