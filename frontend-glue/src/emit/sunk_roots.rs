@@ -16,8 +16,12 @@
 //!
 //! A store sinks over the branch at its block's end, into each successor that may read the slot before it is overwritten. A call
 //! that names the slot reads it. `[ROOT]` Every such successor must have no other way in, and one at least must not read it.
+//!
+//! A function that calls `setjmp` is left alone: a branch behind it would store once more when `setjmp` returns again, over what
+//! the program has stored since.
 
 use crate::analysis::flow::Flow;
+use crate::llvm::call::AttributeKind;
 use crate::llvm::surgery::copy_before;
 use crate::llvm::{Block, Builder, Module, Opcode, Value};
 
@@ -32,6 +36,9 @@ pub(crate) fn sink(module: Module) -> bool {
         let Some(entry) = function.blocks().next() else { continue };
         let mut stores: Vec<Value> = entry.instructions().filter(|it| it.is(Opcode::LLVMStore)).collect();
         if entry.successors().len() < 2 || stores.is_empty() || stores.len() > STORES_MAX {
+            continue;
+        }
+        if function.calls().any(|call| call.has_attribute(AttributeKind::named("returns_twice"))) {
             continue;
         }
         let flow = Flow::of(function);
@@ -207,6 +214,19 @@ mod tests {
             "br i1 %one, label %loop, label %done\nloop:\n  {NAMES}\n  br i1 %other, label %loop, label %done\n{DONE}"
         );
         assert_eq!(blocks_that_store(&body), ["entry"], "the store would be repeated, and with it what it overwrites");
+    }
+
+    #[test]
+    fn a_store_stays_in_a_function_that_calls_setjmp() {
+        let again = |marked: &str| {
+            format!(
+                "%again = call i32 @setjmp(ptr null) {marked}\n  %first = icmp eq i32 %again, 0\n  \
+                 br i1 %first, label %over, label %landed\nover:\n  store ptr null, ptr %root\n  {NAMES}\n  unreachable\n\
+                 landed:\n  {NAMES}\n  ret void\n}}\ndeclare i32 @setjmp(ptr)\ndefine void @unused() {{\n  ret void"
+            )
+        };
+        assert_eq!(blocks_that_store(&again("")), ["over", "landed"]);
+        assert_eq!(blocks_that_store(&again("returns_twice")), ["entry", "over"]);
     }
 
     #[test]

@@ -266,6 +266,17 @@ fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
     }
 }
 
+/// A word that a write takes out of one object is no reference in an object of another type.
+#[test]
+fn what_looks_like_a_word_that_was_taken_and_is_no_reference_is_not_counted() {
+    for level in LEVELS {
+        for options in [&[][..], &["--save-counts", "none"], &["--zeal"]] {
+            let output = run_prompt(&[&["--opt", level], options].concat(), "bytes_or_reference.c", &[]);
+            assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "0 wrong\n"), "{}", describe(&output));
+        }
+    }
+}
+
 /// A word is read as the type of the object reads it that it is written to, whatever the types of the writing module do.
 #[test]
 fn words_are_counted_as_the_type_of_their_object_reads_them() {

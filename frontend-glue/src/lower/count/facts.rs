@@ -324,7 +324,8 @@ fn results(function: Value) -> impl Iterator<Item = Value> {
 struct Sources<'a> {
     callees: &'a Callees,
     functions: &'a HandleSet<Value>,
-    /// Loads of fields from which a write takes them.
+    /// Loads of fields from which a write takes them, as it looks. On other ways such a word may hold anything: an object of
+    /// another type is read there.
     taken: &'a HandleSet<Value>,
 }
 
@@ -338,8 +339,11 @@ impl Sources<'_> {
     }
 
     fn comes_with_count(&self, value: Value) -> bool {
-        let with_result = || value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call));
-        self.taken.contains(&value) || with_result()
+        self.taken.contains(&value) || self.is_counted_result(value)
+    }
+
+    fn is_counted_result(&self, value: Value) -> bool {
+        value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call))
     }
 
     /// Looks through phis. `every`: whether all incoming values are references; otherwise whether any value is
@@ -353,7 +357,7 @@ impl Sources<'_> {
             if value.is(Opcode::LLVMPHI) {
                 queue.extend(value.incoming().into_iter().map(|(value, _)| value));
             } else if every {
-                if !(value.is_null() || self.comes_with_count(value) || is_load_of_root(self.callees, value)) {
+                if !(value.is_null() || self.is_counted_result(value) || is_load_of_root(self.callees, value)) {
                     return false;
                 }
             } else if wanted(value) {
