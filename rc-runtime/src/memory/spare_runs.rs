@@ -2,9 +2,9 @@
 //!
 //! A program that makes and drops buffers of some tens of kilobytes takes such blocks again at once. To give them back costs
 //! two system calls, and a page fault for each 4 KiB afterwards; to clear them costs a tenth of that. So runs of up to
-//! [`LONGEST`] blocks stay here, [`SPARE_BLOCKS_MAX`] blocks in all; they count as unused, like empty blocks for small objects.
+//! 1 MiB stay here, 4 MiB in all; they count as unused, like empty blocks for small objects.
 //!
-//! What no large object has needed for [`FLIPS`] flips leaves, some runs at each flip. A collection that the program asks for
+//! What no large object has needed for sixteen flips leaves, some runs at each flip. A collection that the program asks for
 //! gives all of them back, and so does a range that is used up.
 
 use crate::memory::block_source;

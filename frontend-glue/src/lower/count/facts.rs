@@ -6,10 +6,10 @@
 //! guarantee is found, not declared.)
 //!
 //! A function has an **owned result** if everything that it returns is known to be a reference or null, and some of
-//! these values came with a count, or with that of a field from which a write has taken them. By the IR contract a returned reference is only valid until the caller's next
-//! safepoint; within a module a count can go along with it. For callers elsewhere the contract holds: a wrapper of
-//! the old name releases the count, so that the object, if that was the last count, waits on the pending list for the
-//! caller to root it.
+//! these values came with a count, or with that of a field from which a write has taken them. By the IR contract a
+//! returned reference is only valid until the caller's next safepoint; within a module a count can go along with it.
+//! For callers elsewhere the contract holds: a wrapper of the old name releases the count, so that the object, if that
+//! was the last count, waits on the pending list for the caller to root it.
 
 use super::Patterns;
 use super::ownership::replaced_in;
