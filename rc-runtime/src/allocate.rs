@@ -52,12 +52,7 @@ impl Heap {
     /// number. The prompt plan has no cursor.
     #[inline(always)]
     fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
-        let context = self.context_mut();
-        let (start, end) = (context.cursor, context.cursor + info.bump_cell);
-        if end > context.limit || self.due_at_allocation {
-            return None;
-        }
-        self.context_mut().cursor = end;
+        let start = self.advance(info.bump_cell)?;
         let object = self.write_header(start, info.id);
         clear_payload(object, info.bump_cell);
         Some(object)
@@ -66,20 +61,27 @@ impl Heap {
     /// The same for an array of the deferred plan, whose length is only known now. Other types take the long way.
     #[inline(always)]
     pub(crate) fn bump_array(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
-        if info.stride == 0 || info.align > 8 || info.has_finalizer || self.due_at_allocation {
+        if info.stride == 0 || info.align > 8 || info.has_finalizer {
             return None;
         }
         let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_SMALL_CELL)?;
-        let context = self.context_mut();
-        let (start, end) = (context.cursor, context.cursor + cell);
-        if end > context.limit {
-            return None;
-        }
-        context.cursor = end;
+        let start = self.advance(cell)?;
         let object = self.write_header(start, info.fresh_meta_deferred());
         clear_payload(object, cell);
         object.slot(info.length_offset).store(length);
         Some(object)
+    }
+
+    /// Moves the cursor on by a cell, unless that does not fit or something is due; where it was.
+    #[inline(always)]
+    fn advance(&mut self, cell: u64) -> Option<u64> {
+        let context = self.context_mut();
+        let (start, end) = (context.cursor, context.cursor + cell);
+        if end > context.limit || self.due_at_allocation {
+            return None;
+        }
+        self.context_mut().cursor = end;
+        Some(start)
     }
 
     #[inline(never)]

@@ -4,6 +4,22 @@
 use super::{program, runs_beside};
 use crate::boundaries::runs;
 
+/// `deeper` goes so many frames down, flips, and jumps back to `landing`.
+const DEEPER: &str = r#"
+static jmp_buf landing;
+static __attribute__((noinline)) void deeper(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    if (depth) {
+        deeper(depth - 1);
+    } else {
+        flip();
+        longjmp(landing, 1);
+    }
+    if (mine->value != depth) printf("%ld: lost\n", depth);
+}
+"#;
+
 /// A jump lands in a frame that waits; it and those below change what they hold before the next slice.
 #[test]
 fn longjmp_over_frames_that_wait() {
@@ -56,18 +72,6 @@ int main(void) { on_a_large_stack(run); }
 #[test]
 fn garbage_that_was_written_to_after_a_longjmp_over_frames_that_wait() {
     let main = r#"
-static jmp_buf landing;
-static __attribute__((noinline)) void deeper(long depth) {
-    Node *mine = push(NULL, depth);
-    TALLY_ROOT(mine);
-    if (depth) {
-        deeper(depth - 1);
-    } else {
-        flip();
-        longjmp(landing, 1);
-    }
-    if (mine->value != depth) printf("%ld: lost\n", depth);
-}
 static __attribute__((noinline)) void lands(long depth) {
     Node *mine = push(NULL, depth);
     TALLY_ROOT(mine);
@@ -93,7 +97,7 @@ static void *run(void *unused) {
 }
 int main(void) { on_a_large_stack(run); }
 "#;
-    runs(&program(main), "50005000\n");
+    runs(&program(&format!("{DEEPER}{main}")), "50005000\n");
 }
 
 /// The thread ends behind such a jump, before the next slice: what was written to since is garbage then, which the last epochs
@@ -101,18 +105,6 @@ int main(void) { on_a_large_stack(run); }
 #[test]
 fn a_thread_ends_after_a_longjmp_over_frames_that_wait() {
     let main = r#"
-static jmp_buf landing;
-static __attribute__((noinline)) void deeper(long depth) {
-    Node *mine = push(NULL, depth);
-    TALLY_ROOT(mine);
-    if (depth) {
-        deeper(depth - 1);
-    } else {
-        flip();
-        longjmp(landing, 1);
-    }
-    if (mine->value != depth) printf("%ld: lost\n", depth);
-}
 static __attribute__((noinline)) void lands(long depth) {
     Node *mine = push(NULL, depth);
     TALLY_ROOT(mine);
@@ -132,7 +124,7 @@ static void *run(void *unused) {
 }
 int main(void) { on_a_large_stack(run); }
 "#;
-    runs(&program(main), "100\n");
+    runs(&program(&format!("{DEEPER}{main}")), "100\n");
 }
 
 /// A native function catches such a jump: nothing tells of it but what the next slice finds.
