@@ -25,6 +25,13 @@ pub enum Part {
 }
 
 impl TypeInfo {
+    /// Whether so many bytes at an offset of the object are elements of one reference word each.
+    pub(crate) fn is_among_elements(&self, object: ObjectRef, offset: u64, bytes: u64) -> bool {
+        let is_word = self.stride == 8 && self.element.as_slice() == [0] && !matches!(self.reading, Reading::Traced(_));
+        let is_inside = || offset >= self.size && offset.saturating_add(bytes) <= self.size + self.length(object) * 8;
+        is_word && (offset - self.size.min(offset)).is_multiple_of(8) && is_inside()
+    }
+
     /// The reference in `word`, if it holds one to a heap object.
     ///
     /// # Safety

@@ -2,6 +2,7 @@
 
 use super::{CANDIDATES_MAX, CARRY, LOW, SETTLED, bytes_of};
 use crate::heap::Heap;
+use crate::mark_phase::MarkPhase;
 use crate::memory::heap_walk::HeapWalk;
 use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, Slot, prompt_flag};
@@ -125,17 +126,39 @@ impl Heap {
         if let Reading::Traced(_) = info.reading {
             return self.write_traced(object, bytes, copy);
         }
-        info.for_each_slot_among(object, bytes.clone(), |slot| {
+        let (gained, lost) = self.ends_of_move(info, object, bytes, source);
+        info.for_each_slot_among(object, gained, |slot| {
             // SAFETY: the caller names `count` readable words and `count` words of the object; : the word that this
             // slot is about to hold.
-            let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
+            let word = unsafe { Slot::from_address(source.wrapping_add(slot.address() - target.address())) }.read();
             // SAFETY: [HEADER] a word of a field of that type.
             if let Some(new) = unsafe { info.decode(word) } {
                 new.increment_exact();
             }
         });
-        self.release_slots(info, object, bytes);
+        self.release_slots(info, object, lost);
         copy();
+    }
+
+    /// Bytes of the target of a copy whose new words are counted, and those whose old words are released. Within an array an element
+    /// that lies in both ranges only moves: it has as many references afterwards, so a copy by `n` places counts `n` elements. While a
+    /// mark runs in slices all are counted, since it is told of references by their counts.
+    fn ends_of_move(
+        &self,
+        info: &TypeInfo,
+        object: ObjectRef,
+        bytes: std::ops::Range<u64>,
+        source: u64,
+    ) -> (std::ops::Range<u64>, std::ops::Range<u64>) {
+        let from = source.wrapping_sub(object.address());
+        let length = bytes.end - bytes.start;
+        let moved = from.abs_diff(bytes.start);
+        let are_elements = || [from, bytes.start].into_iter().all(|at| info.is_among_elements(object, at, length));
+        if moved >= length || self.mark_phase() != MarkPhase::Off || !are_elements() {
+            return (bytes.clone(), bytes);
+        }
+        let (first, last) = (bytes.start..bytes.start + moved, bytes.end - moved..bytes.end);
+        if from > bytes.start { (last, first) } else { (first, last) }
     }
 
     /// The counted form of [`fill_references`](Self::fill_references).
