@@ -5,6 +5,7 @@ mod deaths;
 mod finalizers;
 mod held;
 mod limits;
+mod moves;
 mod random;
 mod sliced_bounds;
 mod sliced_candidates;

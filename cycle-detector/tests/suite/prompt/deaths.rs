@@ -399,29 +399,6 @@ fn bulk_writes_count_what_they_write_and_release_what_they_overwrite() {
     m.verify().expect("sound");
 }
 
-/// Of a move within an array only the ends are counted; the sum of all counts shows it for each distance, both ways.
-#[test]
-fn elements_that_move_within_their_array_keep_their_counts() {
-    for (from, to, count) in [(1, 0, 9), (0, 1, 9), (4, 1, 6), (1, 4, 6), (5, 0, 5), (0, 5, 5), (3, 3, 7), (7, 1, 2), (2, 3, 0)] {
-        let mut m = mutator();
-        let array = m.allocate_array(type_of(&ARRAY), 10).expect("room");
-        m.push_root(Some(array));
-        let objects: Vec<_> = (0..10).map(|_| node(&mut m)).collect();
-        for (at, &object) in objects.iter().enumerate() {
-            m.write(array, array.slot(8 + at as u64 * 8), object.address());
-        }
-        let mut words = objects.clone();
-        words.copy_within(from..from + count, to);
-        // SAFETY: elements of the array.
-        unsafe { m.copy_refs(array, array.slot(8 + to as u64 * 8), array.address() + 8 + from as u64 * 8, count as u64) };
-        for (at, object) in objects.iter().enumerate() {
-            let held = words.iter().filter(|&word| word == object).count() as u32;
-            assert_eq!(m.count_of(*object), held, "element {at} of {count} from {from} to {to}");
-        }
-        m.verify().expect("sound");
-    }
-}
-
 /// Every word is a reference, but only `trace` knows: of the elements that are written, all are counted before and after.
 #[test]
 fn bulk_writes_into_what_trace_reads_count_the_elements_they_touch() {
