@@ -14,6 +14,7 @@
 pub mod orc;
 mod session;
 mod thread_storage;
+mod unwind_records;
 
 pub use session::{ModuleHandle, Session, SessionError};
 

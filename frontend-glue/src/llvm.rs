@@ -8,6 +8,7 @@
 //!
 //! - `value.rs`   questions about one value
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
+//! - `linkage.rs` functions and variables as the linker sees them
 //! - `builder.rs` making instructions and constants
 //! - `processor.rs` names of processors
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
@@ -42,6 +43,7 @@ macro_rules! raw {
 pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
+mod linkage;
 pub(crate) mod metadata;
 pub(crate) mod offset;
 mod parameter;

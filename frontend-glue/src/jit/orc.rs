@@ -21,6 +21,7 @@ use inkwell::llvm_sys::orc2::*;
 use inkwell::llvm_sys::prelude::LLVMMemoryBufferRef;
 use thiserror::Error;
 
+use super::unwind_records;
 use crate::emit::{target, thread_locals};
 
 /// ORC's error instead of an address.
@@ -178,8 +179,10 @@ impl Drop for Tracker {
     }
 }
 
-/// A buffer of LLVM's with these bytes, to be passed on.
+/// A buffer of LLVM's with these bytes, to be passed on; JITLink gets its unwind records as it needs them.
 fn copy(bytes: &[u8], name: &str) -> LLVMMemoryBufferRef {
+    let longer = unwind_records::in_eights(bytes);
+    let bytes = longer.as_deref().unwrap_or(bytes);
     let name = c_string(name);
     // SAFETY: bytes and name are copied by the call.
     unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast::<c_char>(), bytes.len(), name.as_ptr()) }

@@ -5,10 +5,9 @@
 
 use super::call::Call;
 use super::{Block, Module, Opcode, Type};
-use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMGetComdat, LLVMGetComdatSelectionKind, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMIntPredicate, LLVMLinkage, LLVMValueKind};
+use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMIntPredicate, LLVMValueKind};
 use std::ffi::CString;
 
 /// A function, global, constant, argument or instruction.
@@ -302,63 +301,12 @@ impl Value {
         Type(raw!(LLVMGetGEPSourceElementType(self.0)))
     }
 
-    /// Whether the global's comdat is of a kind that ELF does not have.
-    pub(crate) fn comdat_is_foreign(self) -> bool {
-        let comdat = raw!(LLVMGetComdat(self.0));
-        let is_elfs = |kind| {
-            matches!(kind, LLVMComdatSelectionKind::LLVMAnyComdatSelectionKind)
-                || matches!(kind, LLVMComdatSelectionKind::LLVMNoDuplicatesComdatSelectionKind)
-        };
-        !comdat.is_null() && !is_elfs(raw!(LLVMGetComdatSelectionKind(comdat)))
-    }
-
     /// The value of a global variable if it is defined here and no other definition can replace it.
     pub(crate) fn definitive_initializer(self) -> Option<Value> {
         if !self.is_global_variable() || raw!(LLVMIsGlobalConstant(self.0)) == 0 {
             return None;
         }
-        (!self.may_be_replaced()).then(|| Value::from_raw(raw!(LLVMGetInitializer(self.0)))).flatten()
-    }
-
-    /// Whether the linker may put another definition in the place of this one.
-    pub(crate) fn may_be_replaced(self) -> bool {
-        matches!(
-            raw!(LLVMGetLinkage(self.0)),
-            LLVMLinkage::LLVMWeakAnyLinkage
-                | LLVMLinkage::LLVMLinkOnceAnyLinkage
-                | LLVMLinkage::LLVMCommonLinkage
-                | LLVMLinkage::LLVMExternalWeakLinkage
-        )
-    }
-
-    /// Whether only its own module can name it.
-    pub(crate) fn is_internal(self) -> bool {
-        matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage)
-    }
-
-    /// Gives a function the outside properties of another: linkage, visibility, section, convention, attributes and
-    /// group.
-    pub(crate) fn copy_linkage_and_attributes(self, from: Value) {
-        raw!(LLVMSetLinkage(self.0, LLVMGetLinkage(from.0)));
-        raw!(LLVMSetVisibility(self.0, LLVMGetVisibility(from.0)));
-        raw!(LLVMSetUnnamedAddress(self.0, LLVMGetUnnamedAddress(from.0)));
-        raw!(LLVMSetFunctionCallConv(self.0, LLVMGetFunctionCallConv(from.0)));
-        raw!(LLVMSetComdat(self.0, LLVMGetComdat(from.0)));
-        raw!(LLVMSetSection(self.0, LLVMGetSection(from.0)));
-        raw!(LLVMSetGC(self.0, LLVMGetGC(from.0)));
-        for index in -1..self.parameter_count() as i32 + 1 {
-            let count = raw!(LLVMGetAttributeCountAtIndex(from.0, index as u32));
-            let mut list = vec![std::ptr::null_mut(); count as usize];
-            raw!(LLVMGetAttributesAtIndex(from.0, index as u32, list.as_mut_ptr()));
-            for attribute in list {
-                raw!(LLVMAddAttributeAtIndex(self.0, index as u32, attribute));
-            }
-        }
-    }
-
-    /// Takes a function out of its group of linkable sections.
-    pub(crate) fn forget_comdat(self) {
-        raw!(LLVMSetComdat(self.0, std::ptr::null_mut()));
+        (!self.may_be_overridden()).then(|| Value::from_raw(raw!(LLVMGetInitializer(self.0)))).flatten()
     }
 
     pub(crate) fn has_personality(self) -> bool {

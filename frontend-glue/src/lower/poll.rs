@@ -100,7 +100,7 @@ impl Habits {
         let mut queue: VecDeque<Value> = queued.iter().copied().collect();
         while let Some(function) = queue.pop_front() {
             queued.remove(&function);
-            if function.may_be_replaced() || !always_stops(callees, &stoppers, function) {
+            if function.may_be_overridden() || !always_stops(callees, &stoppers, function) {
                 continue;
             }
             stoppers.insert(function);

@@ -1,6 +1,7 @@
 ; Pattern "quiet calls": a function that writes no reference, allocates nothing and calls only what is quiet is no safepoint
-; to the counts, also if it calls itself; so are leaves, which may write references, and functions that never call back. One loud callee is
-; enough to make its callers loud.
+; to the counts, also if it calls itself; so are leaves, which may write references, and functions that never call back and free
+; nothing. One that only promises not to call this module may be another's, and let objects die. One loud callee is enough to make its
+; callers loud.
 ; OPTIONS: operations
 ; CHECK: define internal i64 @length
 ; CHECK-NOT: tally.count
@@ -16,6 +17,8 @@
 ; CHECK: call void (...) @tally.count.finish
 ; CHECK: define void @never_called_back
 ; CHECK-NOT: tally.count
+; CHECK: define void @never_called_back_but_managed_perhaps
+; CHECK: call void @tally.count.own
 ; CHECK: define i64 @loud_by_a_callee
 ; CHECK: call void @tally.count.own
 ; CHECK: define void @unknown
@@ -67,6 +70,13 @@ define i64 @calls_a_leaf(ptr %p) gc "refcount-prompt" {
   ret i64 %v
 }
 define void @never_called_back(ptr %p) gc "refcount-prompt" {
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %p, ptr %r
+  call void @poke() nocallback nofree
+  ret void
+}
+define void @never_called_back_but_managed_perhaps(ptr %p) nounwind gc "refcount-prompt" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   store ptr %p, ptr %r

@@ -7,7 +7,7 @@ declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare ptr @tally_new(ptr)
 declare void @loud() nounwind
-declare i64 @reads(ptr) nounwind nocallback
+declare i64 @reads(ptr) nounwind nocallback nofree
 declare void @uses(ptr) nounwind
 define i64 @nothing_between(ptr %p) nounwind gc "refcount-prompt" {
   %r = alloca ptr

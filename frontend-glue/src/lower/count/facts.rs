@@ -3,7 +3,7 @@
 //! A function is **quiet** if nothing can die while it runs: it writes no reference, allocates nothing, and calls
 //! only quiet functions. A reference that is held when it is called is still held when it returns, so neither its
 //! parameters nor its caller's roots need a count for it. (In Swift's words, its arguments are *guaranteed*; here the
-//! guarantee is found, not declared.)
+//! guarantee is found, not declared.) That is said of a body, so of functions that no other definition replaces.
 //!
 //! A function has an **owned result** if everything that it returns is known to be a reference or null, and some of
 //! these values came with a count, or with that of a field from which a write has taken them. By the IR contract a
@@ -17,6 +17,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
 use crate::lower::exposure::may_be_a_leaf;
+use crate::verify::library;
 use crate::verify::source::exceptions;
 use tally_compiled::symbols::CallKind;
 
@@ -132,7 +133,7 @@ impl Facts {
 
     /// Whether nothing can die during the call.
     pub(super) fn is_quiet(&self, call: Call) -> bool {
-        self.quiet.contains(&call.callee()) || self.promises.never_calls_back(call)
+        self.quiet.contains(&call.callee()) || self.promises.never_releases(call)
     }
 
     /// These functions, and those that call them, release something after all.
@@ -149,7 +150,7 @@ impl Facts {
     fn fits_quiet(&self, callees: &Callees, quiet: &HandleSet<Value>, call: Call) -> bool {
         match callees.of_call(call) {
             Callee::Ordinary => {
-                let known = quiet.contains(&call.callee()) || self.promises.never_calls_back(call);
+                let known = quiet.contains(&call.callee()) || self.promises.never_releases(call);
                 known || !(callees.is_safepoint(call) || self.may_unwind(call))
             }
             Callee::GcRoot
@@ -228,11 +229,13 @@ fn brings_count(callees: &Callees, owned_results: &HandleSet<Value>, call: Call)
 struct Promises {
     nounwind: AttributeKind,
     nocallback: AttributeKind,
+    nofree: AttributeKind,
 }
 
 impl Promises {
     fn known() -> Promises {
-        Promises { nounwind: AttributeKind::named("nounwind"), nocallback: AttributeKind::named("nocallback") }
+        let [nounwind, nocallback, nofree] = ["nounwind", "nocallback", "nofree"].map(AttributeKind::named);
+        Promises { nounwind, nocallback, nofree }
     }
 
     fn never_unwinds(&self, call: Call) -> bool {
@@ -243,8 +246,10 @@ impl Promises {
         function.has_attribute_kind(self.nounwind)
     }
 
-    fn never_calls_back(&self, call: Call) -> bool {
-        call.has_attribute(self.nocallback) && self.never_unwinds(call)
+    /// `nocallback` speaks of the caller's module alone: a managed function of another one may keep that, and let objects die.
+    fn never_releases(&self, call: Call) -> bool {
+        let frees_nothing = || call.has_attribute(self.nofree) || library::may_be_called_bare(call.callee());
+        call.has_attribute(self.nocallback) && self.never_unwinds(call) && frees_nothing()
     }
 }
 
@@ -294,7 +299,8 @@ fn owned_results(callees: &Callees, managed: &[Value], moves: bool) -> HandleSet
     let eligible = |function: &Value| {
         function.value_type().return_type().is_plain_pointer()
             && !function.value_type().is_variadic()
-            && !function.may_be_replaced()
+            && !function.may_be_overridden()
+            && !function.has_private_company()
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
             // A count is passed on at a safepoint: the caller of a leaf, or of a function declared as one, takes
             // none.

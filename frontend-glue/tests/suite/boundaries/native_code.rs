@@ -138,3 +138,39 @@ fn native_code_without_unwind_tables_is_named_when_roots_lie_below_it() {
         assert_eq!(outcome, prints("42\n"));
     }
 }
+
+/// Defines again what the program defines, in front of the function that calls back. Records of its unwind table are of all lengths.
+const DEFINES_TWICE: &str = r#"
+$first = comdat any
+$second = comdat any
+define weak i64 @first(i64 %n) uwtable comdat {
+  call void asm sideeffect "", "~{rbx}"()
+  ret i64 %n
+}
+define i64 @between(i64 %n) uwtable {
+  ret i64 %n
+}
+define weak i64 @second(i64 %n) uwtable comdat {
+  call void asm sideeffect "", "~{rbx},~{r12},~{r13}"()
+  ret i64 %n
+}
+define i32 @call_back(ptr %managed, i32 %value) uwtable {
+  %result = call i32 %managed(i32 %value)
+  %more = add i32 %result, 1
+  ret i32 %more
+}
+"#;
+
+#[test]
+fn native_code_is_unwound_beside_a_function_that_two_modules_define() {
+    let program = CALLED_BACK
+        .replace("int main", "__attribute__((weak)) long first(long n) { return n; }\n__attribute__((weak)) long second(long n) { return n; }\nint call_back(int (*)(int), int);\nint main")
+        .replace("    void *library = dlopen(\"./native.so\", RTLD_NOW);\n", "")
+        .replace("    int (*call_back)(int (*)(int), int) = (int (*)(int (*)(int), int))dlsym(library, \"call_back\");\n", "");
+    let folder = Folder::with(&[("program.c", &program), ("native.ll", DEFINES_TWICE)]);
+    for level in ["0", "2"] {
+        assert_eq!(folder.tally(&["run", "--opt", level, "program.c", "native.ll"]), prints("42\n"), "level {level}");
+        folder.build(&["--opt", level, "program.c", "native.ll"]);
+        assert_eq!(folder.program(&[], &[]), prints("42\n"), "level {level}");
+    }
+}
