@@ -14,9 +14,9 @@
 
 use std::collections::BTreeMap;
 
+use object::LittleEndian;
 use object::elf::{FileHeader64, Rela64, SHT_RELA, SectionHeader64};
 use object::read::elf::{FileHeader, SectionHeader};
-use object::LittleEndian;
 
 use crate::emit::object_file;
 
