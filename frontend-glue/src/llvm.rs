@@ -43,7 +43,7 @@ macro_rules! raw {
 pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
-mod linkage;
+pub(crate) mod linkage;
 pub(crate) mod metadata;
 pub(crate) mod offset;
 mod parameter;

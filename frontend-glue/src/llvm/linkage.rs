@@ -1,12 +1,39 @@
 //! Functions and variables as the linker sees them: who may name them, what may take their place, and what goes with them.
 
-use super::Value;
+use super::{Module, Value};
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMGetComdat, LLVMGetComdatSelectionKind, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::prelude::LLVMComdatRef;
 use inkwell::llvm_sys::{LLVMLinkage, LLVMVisibility};
+use std::collections::HashMap;
 
 /// The fixed number of LLVM's metadata kind `dbg`.
 const DEBUG_INFORMATION: u32 = 0;
+
+/// How many members of each group of linkable sections only this module can name.
+pub(crate) struct PrivateMembers(HashMap<LLVMComdatRef, usize>);
+
+impl PrivateMembers {
+    /// Those of a module.
+    pub(crate) fn of(module: Module) -> PrivateMembers {
+        let first = Value::from_raw(raw!(LLVMGetFirstGlobal(module.0)));
+        let variables = std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextGlobal(value.0))));
+        let mut members = HashMap::new();
+        for value in module.functions().chain(variables).filter(|value| value.is_internal()) {
+            let group = raw!(LLVMGetComdat(value.0));
+            if !group.is_null() {
+                *members.entry(group).or_default() += 1;
+            }
+        }
+        PrivateMembers(members)
+    }
+
+    /// Whether a function shares its group with such a member, other than itself: both come from the same module in the end.
+    pub(crate) fn accompany(&self, function: Value) -> bool {
+        let members = self.0.get(&raw!(LLVMGetComdat(function.0))).copied().unwrap_or(0);
+        members > usize::from(function.is_internal())
+    }
+}
 
 impl Value {
     /// Whether the global's comdat is of a kind that ELF does not have.
@@ -43,17 +70,6 @@ impl Value {
             LLVMLinkOnceODRLinkage | LLVMWeakODRLinkage | LLVMAvailableExternallyLinkage
         );
         is_of_several || self.may_be_overridden()
-    }
-
-    /// Whether the function shares its group of linkable sections with what only this module can name: both come from the same
-    /// module in the end.
-    pub(crate) fn has_private_company(self) -> bool {
-        let group = raw!(LLVMGetComdat(self.0));
-        let module = self.module();
-        let is_of_group = |it: Value| it != self && it.is_internal() && raw!(LLVMGetComdat(it.0)) == group;
-        let first = Value::from_raw(raw!(LLVMGetFirstGlobal(module.0)));
-        let mut variables = std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextGlobal(value.0))));
-        !group.is_null() && (module.functions().any(is_of_group) || variables.any(is_of_group))
     }
 
     /// Whether only its own module can name it.

@@ -15,6 +15,7 @@ use super::Patterns;
 use super::ownership::replaced_in;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
+use crate::llvm::linkage::PrivateMembers;
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
 use crate::lower::exposure::may_be_a_leaf;
 use crate::verify::library;
@@ -296,11 +297,13 @@ fn callers(function: Value) -> impl Iterator<Item = Value> {
 /// functions are removed that may return something other than references, then those whose results come with a count
 /// are found, beginning with the allocations.
 fn owned_results(callees: &Callees, managed: &[Value], moves: bool) -> HandleSet<Value> {
+    let Some(first) = managed.first() else { return HandleSet::default() };
+    let private = PrivateMembers::of(first.module());
     let eligible = |function: &Value| {
         function.value_type().return_type().is_plain_pointer()
             && !function.value_type().is_variadic()
             && !function.may_be_overridden()
-            && !function.has_private_company()
+            && !private.accompany(*function)
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
             // A count is passed on at a safepoint: the caller of a leaf, or of a function declared as one, takes
             // none.
