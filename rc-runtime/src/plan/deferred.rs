@@ -33,6 +33,8 @@ pub struct Deferred {
     pub(crate) fragments: Fragments,
     /// Of what was allocated in the last epoch that has ended, most died young.
     pub(crate) young_leave_room: bool,
+    /// Epochs are long: the driver has learnt that it saves work.
+    pub long_epochs: bool,
     /// The running epoch's log.
     pub log: Log,
     /// Entries in `log` at which the poll flag is raised.
@@ -69,6 +71,7 @@ impl Deferred {
             hole_start: 0,
             fragments: Fragments::default(),
             young_leave_room: false,
+            long_epochs: false,
             log: Log::default(),
             log_poll_at: options.log_entries,
             counting: false,

@@ -64,7 +64,7 @@ impl DeferredDriver {
         heap.clock.begin_epoch();
         heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);
-        self.trigger.note_flip();
+        self.trigger.note_flip(heap.flip_at());
     }
 
     fn arm_barriers(heap: &mut Heap) {

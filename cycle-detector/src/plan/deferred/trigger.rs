@@ -11,10 +11,14 @@
 //! where the mutator gets at least as much time between two slices as the last one took. A mark that the heap's growth has overtaken
 //! has several slices at a block.
 
+mod length;
 mod pace;
 mod pressure;
 
+use crate::plan::deferred::DeferredDriver;
+use length::EpochLength;
 use std::time::{Duration, Instant};
+use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
 /// Units of work per block taken.
@@ -34,10 +38,24 @@ const LOG_SHARE: u64 = 10;
 /// Flips for the sake of a list of objects with finalizers take at most this part of the time.
 const CHAIN_SHARE: u32 = 4;
 
+impl DeferredDriver {
+    /// When an epoch's passes are done. A replayed program, where the clock decides nothing, keeps short ones.
+    pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
+        if heap.options().epoch_grows && heap.options().slice_units.is_none() {
+            let Trigger { length, between, learnt, .. } = &mut self.trigger;
+            heap.deferred.long_epochs = learnt.learn(&self.stops.report, *length, *between);
+        }
+    }
+}
+
 /// The state of the pacing.
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
+    /// From the flip before to the last one, and how long the epoch was to be.
+    between: Duration,
+    length: u64,
+    learnt: EpochLength,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
     /// Bytes in use when nothing waited for a slice.
@@ -46,13 +64,22 @@ pub struct Trigger {
 
 impl Default for Trigger {
     fn default() -> Self {
-        Trigger { last_flip: Instant::now(), ns_per_item: 25.0, used_before: 0 }
+        Trigger {
+            last_flip: Instant::now(),
+            between: Duration::ZERO,
+            length: u64::MAX,
+            learnt: EpochLength::default(),
+            ns_per_item: 25.0,
+            used_before: 0,
+        }
     }
 }
 
 impl Trigger {
-    pub(crate) fn note_flip(&mut self) {
-        self.last_flip = Instant::now();
+    pub(crate) fn note_flip(&mut self, length: u64) {
+        let now = Instant::now();
+        self.between = now - self.last_flip;
+        (self.last_flip, self.length) = (now, length);
     }
 
     /// Takes a finished epoch's report into the prediction.

@@ -123,6 +123,7 @@ impl DeferredDriver {
         self.stops.close_report(heap);
         heap.judge_fragmentation(self.stops.report.promoted);
         self.trigger.learn(&self.stops.report);
+        self.learn_length(heap);
         self.release_complete_set(heap);
         let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
         self.mark.evidence.note_epoch(facts(heap, self.trials.doubts), heap.candidates.is_empty(), given);
