@@ -6,6 +6,7 @@ pub(crate) mod appending;
 pub mod callee_copy;
 pub mod constructors;
 pub mod level;
+pub(crate) mod loop_alignment;
 pub mod object_file;
 pub(crate) mod sibling_calls;
 pub(crate) mod sunk_roots;

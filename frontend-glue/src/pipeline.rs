@@ -22,7 +22,7 @@ use crate::emit::level::Level;
 use crate::emit::target::{self, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
-use crate::emit::{appending, constructors, sibling_calls, sunk_roots, zeal_default};
+use crate::emit::{appending, constructors, loop_alignment, sibling_calls, sunk_roots, zeal_default};
 use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
 use crate::load::{self, LoadError};
@@ -259,6 +259,7 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     if sunk_roots::sink(crate::llvm::Module::of(module)) {
         check(module, file, "the sinking of roots")?;
     }
+    loop_alignment::align(crate::llvm::Module::of(module));
     Ok(())
 }
 

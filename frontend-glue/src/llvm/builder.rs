@@ -5,7 +5,7 @@
 
 use super::{Block, Module, Opcode, Type, Value};
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
+use inkwell::llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use inkwell::llvm_sys::ir_reader::LLVMParseIRInContext2;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate};
@@ -354,6 +354,26 @@ impl Builder {
         let root = node(&mut [text("Tally")]);
         let of = node(&mut [text(class), root, zero]);
         self.set_metadata(access, "tbaa", node(&mut [of, of, zero]));
+    }
+
+    /// Asks for a loop that begins at a multiple of `bytes`, beside what its metadata asks for. All its latches end in `ends`.
+    pub(crate) fn align_loop(&self, ends: &[Value], bytes: u32) {
+        let context = self.module.context();
+        let title = b"llvm.loop.align";
+        let mut align = [
+            raw!(LLVMMDStringInContext2(context, title.as_ptr().cast(), title.len())),
+            raw!(LLVMValueAsMetadata(self.i32(bytes.into()).0)),
+        ];
+        // The first operand of a loop's node is the node itself.
+        let itself = raw!(LLVMTemporaryMDNode(context, std::ptr::null_mut(), 0));
+        let mut parts = vec![itself];
+        parts.extend(ends.first().into_iter().flat_map(|end| end.loop_properties()));
+        parts.push(raw!(LLVMMDNodeInContext2(context, align.as_mut_ptr(), align.len())));
+        let node = raw!(LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len()));
+        raw!(LLVMMetadataReplaceAllUsesWith(itself, node));
+        for &end in ends {
+            self.set_metadata(end, "llvm.loop", node);
+        }
     }
 
     fn set_metadata(&self, value: Value, kind: &str, node: LLVMMetadataRef) {

@@ -3,6 +3,7 @@
 use super::value::owned_text;
 use super::{Module, Value};
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::prelude::LLVMMetadataRef;
 use std::ffi::c_char;
 
 /// An operand of a node.
@@ -34,6 +35,22 @@ impl Module {
         let mut text = raw!(LLVMMDStringInContext2(context, text.as_ptr().cast(), text.len()));
         let node = raw!(LLVMMDNodeInContext2(context, &mut text, 1));
         raw!(LLVMAddNamedMetadataOperand(self.0, name.as_ptr(), LLVMMetadataAsValue(context, node)));
+    }
+}
+
+impl Value {
+    /// What the metadata of a loop's latch asks for.
+    pub(crate) fn loop_properties(self) -> Vec<LLVMMetadataRef> {
+        let name = "llvm.loop";
+        let context = self.function().module().context();
+        let node =
+            raw!(LLVMGetMetadata(self.0, LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32)));
+        if node.is_null() {
+            return Vec::new();
+        }
+        let mut operands = vec![std::ptr::null_mut(); raw!(LLVMGetMDNodeNumOperands(node)) as usize];
+        raw!(LLVMGetMDNodeOperands(node, operands.as_mut_ptr()));
+        operands.into_iter().skip(1).map(|operand| raw!(LLVMValueAsMetadata(operand))).collect()
     }
 }
 

@@ -38,22 +38,11 @@ const LOG_SHARE: u64 = 10;
 /// Flips for the sake of a list of objects with finalizers take at most this part of the time.
 const CHAIN_SHARE: u32 = 4;
 
-impl DeferredDriver {
-    /// When an epoch's passes are done. A replayed program, where the clock decides nothing, keeps short ones.
-    pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
-        if heap.options().epoch_grows && heap.options().slice_units.is_none() {
-            let Trigger { length, between, learnt, .. } = &mut self.trigger;
-            heap.deferred.long_epochs = learnt.learn(&self.stops.report, *length, *between);
-        }
-    }
-}
-
 /// The state of the pacing.
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
-    /// From the flip before to the last one, and how long the epoch was to be.
-    between: Duration,
+    /// Bytes that the epoch was to have which the last flip has ended.
     length: u64,
     learnt: EpochLength,
     /// Measured cost of one survivor or log entry.
@@ -66,7 +55,6 @@ impl Default for Trigger {
     fn default() -> Self {
         Trigger {
             last_flip: Instant::now(),
-            between: Duration::ZERO,
             length: u64::MAX,
             learnt: EpochLength::default(),
             ns_per_item: 25.0,
@@ -77,9 +65,7 @@ impl Default for Trigger {
 
 impl Trigger {
     pub(crate) fn note_flip(&mut self, length: u64) {
-        let now = Instant::now();
-        self.between = now - self.last_flip;
-        (self.last_flip, self.length) = (now, length);
+        (self.last_flip, self.length) = (Instant::now(), length);
     }
 
     /// Takes a finished epoch's report into the prediction.
@@ -94,6 +80,15 @@ impl Trigger {
     fn log_pays(&self, entries: u64) -> bool {
         let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
+    }
+}
+
+impl DeferredDriver {
+    /// When an epoch's passes are done.
+    pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
+        if heap.options().epoch_grows {
+            heap.deferred.long_epochs = self.trigger.learnt.learn(&self.stops.report, self.trigger.length);
+        }
     }
 }
 
