@@ -205,8 +205,8 @@ void tally_global_free(tally_global *global);
 void tally_external_bytes(void *object, int64_t delta);
 
 /* [safepoint] A new object that owns `pointer`, its first word. `free_it` is called once with it, when the object's memory goes: in the
- * middle of a collection, so it calls nothing of this header and lets no exception out. Objects that live at the end of the program are
- * not freed. */
+ * middle of a collection, so it calls nothing of this header and lets no exception out. Managed code may be called that makes no objects:
+ * nothing dies in it. Objects that live at the end of the program are not freed. */
 void *tally_host_new(void *pointer, void (*free_it)(void *pointer));
 
 /* [leaf] The object and what it reaches never die, and the cycle detector leaves it alone. */

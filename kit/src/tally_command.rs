@@ -42,14 +42,17 @@ pub fn tally() -> &'static Path {
 }
 
 /// The `tally` of the running test's own profile, with its `libtally.a`: unless that is the release profile, command
-/// and runtime check their own assertions, by which some programs show that they have lost a root. Only for tests of
-/// the command's own crate: cargo has built the command for them.
+/// and runtime check their own assertions, by which some programs show that they have lost a root. For tests of the
+/// command's own crate cargo has built the command; for those of others it is built here, or they would run one from before
+/// the change that they test.
 pub fn checked_tally() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
         // `cargo xtask test` has built the library of this profile, too.
         if std::env::var_os(COMMAND).is_none() {
-            build(&["-p", "aot-runtime"]);
+            let is_built = std::env::var_os("CARGO_PKG_NAME").is_none_or(|tested| tested == "tally-llvm");
+            let of_others = if is_built { &[][..] } else { &["-p", "tally-llvm"] };
+            build(&[&["-p", "aot-runtime"], of_others].concat());
         }
         profile_folder().join("tally")
     })

@@ -2,6 +2,7 @@
 //!
 //! Each plan has a driver of its own. While the heap calls its driver, [`NoDriver`] stands in the driver's place.
 
+use crate::fatal;
 use crate::heap::Heap;
 use crate::report::epoch_report::EpochReport;
 use crate::report::violation::Violation;
@@ -42,10 +43,15 @@ pub trait EpochDriver: std::fmt::Debug {
 #[derive(Debug)]
 pub struct NoDriver;
 
-/// Stops: the heap has called its driver while that was being called.
+/// Stops: the heap has called its driver while that was being called. Only functions of the program that are called in the middle of
+/// a collection lead here.
 #[cold]
-fn reentered() -> ! {
-    unreachable!("the epoch driver is not re-entered")
+pub(crate) fn reentered() -> ! {
+    fatal::stop(
+        fatal::STATUS_VIOLATION,
+        "a collection begins in the middle of another: functions that free a host value, clear a weak slot or trace a word call nothing \
+         of Tally's, nor managed code that makes objects",
+    )
 }
 
 impl EpochDriver for NoDriver {

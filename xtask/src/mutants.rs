@@ -189,8 +189,9 @@ mod tests {
         for mutant in &list {
             let folder = folder_of(&mutant.package);
             if mutant.target == "cases" {
-                // The trial of a file.
-                let file = folder.join("tests").join(mutant.test.replace("::", "/")).with_extension("ll");
+                // The trial of a file, or one of its two.
+                let trial = mutant.test.strip_suffix("::is_survived").unwrap_or(&mutant.test);
+                let file = folder.join("tests").join(trial.replace("::", "/")).with_extension("ll");
                 if !file.is_file() {
                     complaints.push(format!("{}: there is no {}", mutant.name, file.display()));
                 }

@@ -125,6 +125,36 @@ static void foreign(void) {
     expect(kept->number == 71 && last == 70, "beside memory of malloc");
 }
 
+/* What the owner had stored before. */
+static __attribute__((noinline)) void clear(Guard **out) {
+    *out = NULL;
+    tally_safepoint();
+    expect(dead == 58 && last == 80, "what the owner stored is replaced");
+}
+
+static void cleared(void) {
+    Guard *kept = guard_of(80);
+    TALLY_ROOT(kept);
+    tally_safepoint();
+    clear(&kept);
+}
+
+/* The same by a function that the module does not see called: the owner's next safepoint lets go of it. */
+static void clear_unseen(Guard **out) {
+    *out = NULL;
+    tally_safepoint();
+}
+static void (*volatile unseen)(Guard **) = clear_unseen;
+
+static void cleared_unseen(void) {
+    Guard *kept = guard_of(90);
+    TALLY_ROOT(kept);
+    tally_safepoint();
+    unseen(&kept);
+    tally_safepoint();
+    expect(dead == 59 && last == 90, "what others replaced");
+}
+
 int main(int argc, char **argv) {
     owners();
     tally_safepoint();
@@ -132,6 +162,8 @@ int main(int argc, char **argv) {
     foreign();
     tally_safepoint();
     expect(dead == 57 && last == 71, "the owner returns again");
+    cleared();
+    cleared_unseen();
     long depth = argc > 1 ? atol(argv[1]) : 32000;
     if (depth > 0) deep(depth);
     tally_collect();

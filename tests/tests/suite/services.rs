@@ -140,3 +140,18 @@ fn an_allocation_that_fails_as_asked_ends_a_program_that_expects_none_to() {
         assert!(said.contains("fails as --fail-allocation or TALLY_FAIL_ALLOCATION asks"), "{said}");
     }
 }
+
+/// A function that frees a host value is called while others are taken apart. A managed one drained there, and the program crashed
+/// without a word; a collection that it asks for is refused.
+#[test]
+fn host_values_are_freed_by_managed_functions_but_not_by_collections() {
+    let name = "host_values_freed_by_managed_code.c";
+    in_every_way(name);
+    for options in [&["--plan", "refcount", "--zeal"][..], &["--plan", "refcount-prompt"]] {
+        let file = program(name);
+        let output = run_tally(&[&["run"], options, &[file.to_str().unwrap(), "--", "collect"]].concat(), &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let is_named = said.contains("a collection begins in the middle of another: functions that free a host value");
+        assert!(output.status.code() == Some(5) && is_named, "{}", describe(&output));
+    }
+}

@@ -24,6 +24,7 @@ use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
 use crate::lower::runtime::declare;
 use closed::Closed;
+use tally_compiled::symbols::CallKind;
 
 /// The roots of a module that only out-parameters lead to.
 #[derive(Default)]
@@ -150,8 +151,9 @@ impl Uses {
                     }
                     Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
                         let call = user.as_call().expect("a call or invoke");
-                        let keeps_to_itself = own && is_told_nobody(callees.of_call(call));
-                        uses.fit &= keeps_to_itself || uses.pass(managed, call, current);
+                        let callee = callees.of_call(call);
+                        let keeps_to_itself = own && is_told_nobody(callee);
+                        uses.fit &= keeps_to_itself || is_check(callee, call) || uses.pass(managed, call, current);
                     }
                     _ => uses.fit = false,
                 }
@@ -204,6 +206,12 @@ fn is_plain_store_to(store: Value, address: Value) -> bool {
 /// Whether the lowering knows the call, and the address of a root may be passed to it.
 fn is_told_nobody(callee: Callee) -> bool {
     matches!(callee, Callee::GcRoot | Callee::LifetimeStart | Callee::LifetimeEnd | Callee::Fill | Callee::Copy)
+}
+
+/// Whether the call is one of zeal's checks of an address that is loaded or stored to. It only looks, and what is counted where must
+/// not depend on it.
+fn is_check(callee: Callee, call: Call) -> bool {
+    matches!(callee, Callee::Runtime(CallKind::Leaf)) && call.callee().name().starts_with("tally_zeal_")
 }
 
 fn name(builder: &Builder, store: Value) {

@@ -1,5 +1,6 @@
 //! A safepoint of the prompt plan, a collection, a step of one, and the counters.
 
+use crate::epoch_driver;
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::size_class::CLASSES;
@@ -115,6 +116,9 @@ impl Heap {
 
     /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
     pub(crate) fn prompt_step(mut heap: HeapEntry, ns: u64) -> bool {
+        if heap.services.external.drops {
+            epoch_driver::reentered();
+        }
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
             return false;
         }
