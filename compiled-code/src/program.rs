@@ -18,9 +18,10 @@ pub(crate) mod statistics_report;
 use crate::abi::thread_heap;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
+use crate::stack::reentry::tally_call_managed;
 use std::arch::naked_asm;
 use std::cell::RefCell;
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
@@ -278,8 +279,8 @@ fn exit_work() -> c_int {
     // Immortal objects were to live as long as the program, which has ended.
     heap.unfreeze();
     let mut status = ended_threads;
-    // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
-    Heap::end_of_program(unsafe { HeapEntry::of(heap) });
+    // SAFETY: no managed frame is looked for below here; the heap is this thread's.
+    unsafe { tally_call_managed(std::ptr::null(), end_of_program, (&raw mut *heap).cast()) };
     if options().leak_check {
         // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
         Heap::collect(unsafe { HeapEntry::of(heap) });
@@ -290,6 +291,14 @@ fn exit_work() -> c_int {
     }
     heap.retire_allocation();
     status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
+}
+
+/// Ends the program of a heap. The program's frames are gone, also if `exit` was called in one and they are still on the stack: a walk
+/// out of a last finalizer ends at the trampoline that has called this. What the roots of such frames refer to has died. `[ROOT]`
+unsafe extern "C-unwind" fn end_of_program(heap: *mut c_void) -> *mut c_void {
+    // SAFETY: the heap of this thread; nothing here holds a reference to it.
+    Heap::end_of_program(unsafe { HeapEntry::of(heap.cast()) });
+    std::ptr::null_mut()
 }
 
 /// A thread other than main's called `exit`: main's frames may be running, so nothing is collected.

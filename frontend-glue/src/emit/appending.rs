@@ -12,12 +12,22 @@ use crate::llvm::{Module, Type, Value};
 /// The lists of functions that run by themselves.
 const STRUCTORS: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
 
-/// Puts `function` before all others in `llvm.global_ctors` or `llvm.global_dtors`: of one priority the first
-/// constructor runs first, and the first destructor last.
-pub(crate) fn prepend_structor(module: Module, name: &str, priority: u64, function: Value) {
-    let mut all = structors(module, name);
-    let priority = module.integer(32).constant(priority);
-    all.insert(0, module.structure_constant(&[priority, function, module.pointer().null()]));
+/// The least priority: of the functions that register modules.
+const FIRST: u64 = 0;
+
+/// Puts `function` before all others in `llvm.global_ctors` or `llvm.global_dtors`, of this module and of others: its priority is
+/// 0, and those of the module that had that priority get 1. Otherwise one of them could call a function of a module that is linked
+/// after this one and not registered yet: its types had no ids, and its frames were not known.
+pub(crate) fn prepend_structor(module: Module, name: &str, function: Value) {
+    let number = |priority| module.integer(32).constant(priority);
+    let later = |element: Value| match [0, 1, 2].map(|index| element.constant_member(index)) {
+        [Some(priority), Some(function), Some(data)] if priority.constant_integer() == Some(FIRST) => {
+            module.structure_constant(&[number(FIRST + 1), function, data])
+        }
+        _ => element,
+    };
+    let mut all: Vec<Value> = structors(module, name).into_iter().map(later).collect();
+    all.insert(0, module.structure_constant(&[number(FIRST), function, module.pointer().null()]));
     replace(module, name, structor(module), &all);
 }
 

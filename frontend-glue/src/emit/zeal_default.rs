@@ -7,8 +7,8 @@
 use inkwell::AddressSpace;
 use inkwell::module::{Linkage, Module};
 
-/// Runs with the module's registration, before any code of the program.
-const SECTION: &str = ".init_array.100";
+/// Runs with the module's registration, before any code of the program: constructors of priority 1 may make heaps.
+const SECTION: &str = ".init_array.0";
 
 /// Adds the constructor to a module of an executable.
 pub fn add(module: &Module) {
@@ -55,6 +55,6 @@ mod tests {
         let text = module.print_to_string().to_string();
         assert!(text.contains("call i32 @setenv(ptr @tally.zeal.text, ptr @tally.zeal.text.1, i32 0)"), "{text}");
         assert!(text.contains("c\"TALLY_ZEAL\\00\""), "{text}");
-        assert!(text.contains("section \".init_array.100\""), "{text}");
+        assert!(text.contains("section \".init_array.0\""), "{text}");
     }
 }

@@ -9,8 +9,8 @@
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
 //! ```
 //!
-//! The constructor's priority is 0, and it stands first in its list: it runs before the program's own, which may
-//! allocate. A function with one `llvm.experimental.stackmap` keeps the label defined in modules whose every
+//! The constructor alone has priority 0, and those of the program that had it get 1: so it runs before the program's
+//! own, of all modules that are linked, which may allocate and call each other. A function with one `llvm.experimental.stackmap` keeps the label defined in modules whose every
 //! safepoint was optimised away. The layouts are asserted below against the runtime's `repr(C)` declarations.
 
 use super::Plan;
@@ -25,9 +25,6 @@ use std::mem::{offset_of, size_of};
 use tally_compiled::module::record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
-
-/// Priority of the registering constructor: the lowest.
-const PRIORITY: u64 = 0;
 
 /// The tables of the record while they grow.
 #[derive(Debug)]
@@ -137,8 +134,8 @@ impl ModuleTables {
         let record = table(module, "tally.module", record, false);
         let register = call_with_record(builder, "tally.register", "tally_register_module", record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
-        prepend_structor(module, "llvm.global_ctors", PRIORITY, register);
-        prepend_structor(module, "llvm.global_dtors", PRIORITY, unregister);
+        prepend_structor(module, "llvm.global_ctors", register);
+        prepend_structor(module, "llvm.global_dtors", unregister);
         keep_stack_map_label(builder);
     }
 

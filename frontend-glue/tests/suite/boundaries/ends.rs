@@ -263,3 +263,89 @@ fn constructor_before_the_runtimes_allocates() {
         }
     }
 }
+
+/// It runs before the module that it calls was registered: the types there had no ids, and the program crashed.
+#[test]
+fn constructor_before_the_runtimes_calls_a_module_that_is_linked_later() {
+    let early = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+long other(Node *node);
+static long got, last;
+__attribute__((constructor(0))) static void first(void) {
+    Node *node = TALLY_NEW(Node);
+    node->value = 11;
+    got = other(node);
+}
+__attribute__((destructor(0))) static void end(void) {
+    Node *node = TALLY_NEW(Node);
+    node->value = 20;
+    printf("%ld\n", other(node));
+}
+int main(void) { printf("%ld\n", got); }
+"#;
+    let late = r#"
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Pair { long one; Node *node; struct Pair *self; } Pair;
+TALLY_TYPE(Pair, node, self);
+static Pair *kept;
+long other(Node *node) {
+    TALLY_ROOT(node);
+    Pair *pair = TALLY_NEW(Pair);
+    pair->one = 1;
+    TALLY_WRITE(pair, self, pair);
+    TALLY_WRITE(pair, node, node);
+    TALLY_WRITE_GLOBAL(kept, pair);
+    for (int i = 0; i < 100; i++) TALLY_NEW(Pair)->one = -1;
+    tally_collect();
+    return kept->self->node->value + kept->one;
+}
+"#;
+    let folder = Folder::with(&[("early.c", early), ("late.c", late)]);
+    for files in [["early.c", "late.c"], ["late.c", "early.c"]] {
+        for more in [&["--opt", "0"][..], &["--opt", "2"], &["--zeal"]] {
+            let options = [more, &files].concat();
+            assert_eq!(folder.tally(&[&["run"], &options[..]].concat()), prints("12\n21\n"), "{options:?}");
+            folder.build(&options);
+            assert_eq!(folder.program(&[], &[]), prints("12\n21\n"), "{options:?}, built");
+        }
+    }
+}
+
+/// Frames that called `exit` are still on the stack while the last finalizers run. Their roots counted as roots when one of those
+/// allocated, although the objects had been freed between two rounds of finalizers.
+#[test]
+fn last_finalizers_find_no_roots_in_the_frames_that_called_exit() {
+    let main = r#"
+typedef struct File { struct File *next; long number; } File;
+static void close_file(File *file);
+TALLY_FINALIZED_TYPE(File, close_file, next);
+static long closed;
+static void close_file(File *file) {
+    TALLY_ROOT(file);
+    closed++;
+    work(10);
+    if (file->number < 100) TALLY_NEW(File)->number = 100 + file->number;
+    if (closed == 7) exit(8);
+    work(10);
+}
+static void descend(long depth) {
+    File *mine = TALLY_NEW(File);
+    TALLY_ROOT(mine);
+    mine->number = depth;
+    if (depth == 0) exit(9);
+    descend(depth - 1);
+    if (mine->number != depth) abort();
+}
+int main(void) { descend(20); }
+"#;
+    for zeal in ["0", "1"] {
+        ran(main, &[("TALLY_ZEAL", zeal), ("TALLY_LEAK_CHECK", "1")], |name, ran| {
+            assert_eq!(ran, Outcome { status: Some(8), ..prints("") }, "{name}, zeal {zeal}");
+        });
+    }
+}
