@@ -7,9 +7,10 @@
 
 use std::ffi::OsString;
 
-/// The variable's value; `None` also where the environment is not trusted, or the value is no UTF-8.
+/// The variable's value; `None` also where the environment is not trusted. What is no UTF-8 in it becomes U+FFFD, which no option
+/// has in its value: a variable that cannot be read is a mistake, and not one that is not there.
 pub fn variable(name: &str) -> Option<String> {
-    raw_variable(name)?.into_string().ok()
+    Some(raw_variable(name)?.to_string_lossy().into_owned())
 }
 
 /// The same for values that are names of files.

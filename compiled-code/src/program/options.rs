@@ -57,6 +57,9 @@ pub enum OptionError {
          such as stats.json, ./stats or /dev/stdout"
     )]
     Stats(String),
+    /// The name of a file that is no UTF-8.
+    #[error("`{0}` is no UTF-8; name a file whose name is")]
+    Unreadable(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
     Switch(String),
@@ -121,6 +124,7 @@ pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
     match text {
         "" | "0" => Ok(None),
         "1" | "-" => Ok(Some(StatsTarget::Stderr)),
+        text if text.contains(char::REPLACEMENT_CHARACTER) => Err(OptionError::Unreadable(text.to_owned())),
         file if file.contains(['/', '.']) => Ok(Some(StatsTarget::File(PathBuf::from(file)))),
         _ => Err(OptionError::Stats(text.to_owned())),
     }
