@@ -79,7 +79,7 @@ struct tally_type {
      * somewhere, that lives on, and the destructor does not run again. What it throws: tally_on_finalizer_error. */
     void (*finalize)(void *object);
     /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
-     * image may be a copy: it interprets the words it is given and nothing else, and calls nothing of this header. Words that it
+     * image may be a copy: it interprets the words it is given and nothing else, has no roots, and calls nothing of this header. Words that it
      * reads to tell references from others (a tag beside a pointer) are stored like references, with tally_gcwrite_i64, once
      * the object may be known to the collector: the log must have them as they were when the references were. */
     void (*trace)(const uint64_t *words, uint64_t n, tally_visit visit, void *context);
@@ -302,8 +302,8 @@ void *tally_weak_upgrade(void *target);
  * A tagged word is stored over it afterwards, plainly. */
 void tally_weak_write(void *object, void *slot, void *target);
 
-/* [leaf] Weak slots in objects of `type` are cleared by `clear` from now on, which stores to the slot and calls nothing of Tally, in
- * place of null: for tagged words in which 0 means something else. */
+/* [leaf] Weak slots in objects of `type` are cleared by `clear` from now on, which stores to the slot, has no roots and calls nothing of Tally,
+ * in place of null: for tagged words in which 0 means something else. */
 void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot));
 
 /* [safepoint] An ephemeron: it keeps `value` alive as long as `key` and itself are, and `key` not at all. */

@@ -63,8 +63,10 @@ pub struct Heap {
     pub zeal: Option<Box<Zeal>>,
     /// True while an allocation may have to think of more than its cell; found anew when it was.
     pub(crate) due_at_allocation: bool,
-    /// Nothing dies by itself (`control`).
-    pub(crate) stopped: bool,
+    /// Why safepoints pass over the collector (`control`); 0: they do not.
+    pub(crate) stopped: u8,
+    /// The exit anchor of the safepoint whose work is being done.
+    pub(crate) work_anchor: [u64; 4],
     driver: Box<dyn EpochDriver>,
 }
 

@@ -138,6 +138,12 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
     })
 }
 
+/// The function that the descriptor at `address` names as its `trace`.
+pub(crate) fn trace(module: Module, address: Value) -> Option<Value> {
+    let trace = scalar_at(module, address.definitive_initializer()?, offset_of!(RawDescriptor, trace) as u64)?;
+    trace.is_function().then_some(trace)
+}
+
 /// The size of the fixed part that the descriptor at `address` describes.
 pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
     let constant = address.definitive_initializer()?;

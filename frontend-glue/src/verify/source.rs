@@ -6,7 +6,8 @@
 //! machine has code for it (`machine_code.rs`); the runtime's declarations are right; roots are allocas that can be
 //! named (`intrinsics.rs`) and descriptors are in order (`descriptors.rs`); writes have an object and a slot
 //! (`writes.rs`), name global variables themselves (`passed_globals.rs`), and no reference certainly bypasses the
-//! barrier (`raw_stores.rs`, `raw_fills.rs`); frames can be walked (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no
+//! barrier (`raw_stores.rs`, `raw_fills.rs`); frames can be walked (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); what is
+//! called inside collections has no roots (`inside_collections.rs`); no
 //! call has a bundle that would be lost (`bundles.rs`); landing pads are of one type (`exceptions.rs`); no attribute
 //! makes LLVM add calls (`attributes.rs`); `main` can be called by the runtime. Unreachable code may contain a write
 //! to null, since optimisers leave such writes (`dead_code.rs`).
@@ -19,6 +20,7 @@ mod descriptors;
 pub(crate) mod exceptions;
 pub(crate) mod foreign;
 pub(crate) mod frames;
+mod inside_collections;
 pub(crate) mod intrinsics;
 pub(crate) mod machine_code;
 mod made;
@@ -93,6 +95,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.context();
         check.written_globals = raw_stores::written_globals(&check.callees);
         check.findings.extend(own_calls::errors(module, name));
+        check.findings.extend(inside_collections::errors(module, name));
     }
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {

@@ -9,6 +9,7 @@ mod ends;
 mod finalizers;
 mod host;
 mod host_in_c;
+mod inside_collections;
 mod llvm_interface;
 mod native_code;
 mod program;

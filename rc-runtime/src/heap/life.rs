@@ -47,7 +47,8 @@ impl Heap {
             utilisation: Utilisation::default(),
             zeal: options.zeal.then(Box::default),
             due_at_allocation: true,
-            stopped: false,
+            stopped: 0,
+            work_anchor: [0; 4],
             driver,
             options,
         });

@@ -26,8 +26,6 @@ pub struct External {
     sum: u128,
     /// As many were added as make an epoch.
     pub(crate) is_due: bool,
-    /// A value of the host is being dropped.
-    pub(crate) drops: bool,
     /// Prompt plan: the bytes left by the last mark that was made for their sake.
     left: u64,
 }

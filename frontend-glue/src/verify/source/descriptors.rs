@@ -8,6 +8,7 @@
 use crate::llvm::{Module, Value};
 use crate::lower::descriptor::{self, Descriptor};
 use crate::lower::roots::slot_bytes;
+use crate::verify::source::inside_collections;
 use std::collections::HashSet;
 
 /// The descriptors checked; each is reported once.
@@ -57,7 +58,14 @@ impl Faults {
         if !self.seen.insert(address) {
             return None;
         }
-        let fault = descriptor::fault(module, address)?;
+        let fault = descriptor::fault(module, address).or_else(|| {
+            let trace = descriptor::trace(module, address).filter(|&trace| inside_collections::has_roots(trace))?;
+            Some(format!(
+                "the trace function @{} has roots, and is called in the middle of a collection; let it read the words that it \
+                 is given, and root nothing",
+                trace.name()
+            ))
+        })?;
         Some(format!("@{}: {fault}", address.name()))
     }
 }

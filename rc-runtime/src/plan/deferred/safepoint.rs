@@ -2,12 +2,16 @@
 
 use crate::heap::{Heap, HeapEntry};
 use crate::report::statistics::Statistics;
+use crate::services::control::AT_WORK;
 use crate::turn::LastTurn;
 use crate::type_registry;
 
 impl Heap {
     /// A safepoint at which work that is due is done.
     pub(crate) fn deferred_poll(mut heap: HeapEntry) {
+        if heap.stopped & AT_WORK != 0 && heap.passes_over() {
+            return;
+        }
         let hurry = std::mem::take(&mut heap.services.external.is_due);
         heap.with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
         if heap.limits.soft_is_due {
@@ -37,7 +41,7 @@ impl Heap {
 
     /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it.
     pub(crate) fn deferred_zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
-        if !self.is_running() {
+        if self.passes_over() {
             return;
         }
         if let Some(zeal) = &self.zeal {

@@ -18,7 +18,6 @@
 //! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
 
 use super::{Cascade, Prompt};
-use crate::epoch_driver;
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::block_state::state;
 use crate::memory::range::{self, block_info, block_of};
@@ -274,9 +273,6 @@ impl Heap {
 
     /// Drains to the end, with any pause goal.
     pub fn drain_all(mut heap: HeapEntry) {
-        if heap.services.external.drops {
-            epoch_driver::reentered();
-        }
         let is_outermost = heap.keep_settings();
         let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
         for _ in 0..ROUNDS_MAX {

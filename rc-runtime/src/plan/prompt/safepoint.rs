@@ -1,6 +1,5 @@
 //! A safepoint of the prompt plan, a collection, a step of one, and the counters.
 
-use crate::epoch_driver;
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::size_class::CLASSES;
@@ -13,7 +12,7 @@ impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
     #[inline(always)]
     pub fn prompt_safepoint(mut heap: HeapEntry, words: &[u64]) {
-        if !heap.stopped && !heap.drains_quickly(words) {
+        if !heap.passes_over() && !heap.drains_quickly(words) {
             Heap::whole_safepoint(heap, words);
         }
     }
@@ -58,6 +57,7 @@ impl Heap {
 
     /// Everything at zero dies, all candidates are tried, and what the verdicts bring to zero dies, too.
     pub fn prompt_epoch(mut heap: HeapEntry) {
+        heap.refuse_at_work();
         heap.inspect();
         Heap::drain_all(heap);
         if heap.services.finalizers.depth() == 0 {
@@ -78,6 +78,7 @@ impl Heap {
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
     /// outermost drain has ended. Answers how many objects died.
     pub fn prompt_collect(mut heap: HeapEntry) -> u64 {
+        heap.refuse_at_work();
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
             heap.services.finalizers.collect_wanted = true;
             return 0;
@@ -103,6 +104,7 @@ impl Heap {
     /// An allocation inside a finalizer finds no room: all that no root reaches goes, but for what has a finalizer. That waits
     /// until none runs.
     pub(crate) fn collect_inside_finalizer(mut heap: HeapEntry) {
+        heap.refuse_at_work();
         if Heap::notice_jumps(heap) {
             Heap::prompt_collect(heap);
             return;
@@ -116,9 +118,7 @@ impl Heap {
 
     /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
     pub(crate) fn prompt_step(mut heap: HeapEntry, ns: u64) -> bool {
-        if heap.services.external.drops {
-            epoch_driver::reentered();
-        }
+        heap.refuse_at_work();
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
             return false;
         }

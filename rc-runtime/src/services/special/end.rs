@@ -4,6 +4,7 @@ use super::{CONDEMNED, FADES, SLOT_UNITS};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::services::builtin;
+use crate::services::control;
 use crate::services::external::HostValue;
 use crate::services::weak::WeakKind;
 use crate::services::weak::links::Node;
@@ -142,24 +143,11 @@ impl Heap {
         }
     }
 
-    /// Drops a value of the host. Its function runs while others are taken apart: the safepoints of managed code that it calls pass over
-    /// the collector, which is stopped meanwhile. `[RECLAIM]`
+    /// Drops a value of the host. Its function runs while others are taken apart. `[RECLAIM]`
     #[cold]
     fn drop_host(&mut self, host: HostValue) {
-        let anchor = self.context_mut().exit_anchor();
-        let (stopped, before) = (&raw mut self.stopped, self.stopped);
-        let drops = &raw mut self.services.external.drops;
-        // SAFETY: this heap's. Managed code finds the heap by its context, so that the stores are not to be left out.
-        unsafe { stopped.write_volatile(true) };
-        // SAFETY: as above.
-        unsafe { drops.write_volatile(true) };
-        drop(host);
-        // SAFETY: as above.
-        unsafe { drops.write_volatile(false) };
-        // SAFETY: as above.
-        unsafe { stopped.write_volatile(before) };
-        // The stack is walked from where the safepoint began.
-        self.context_mut().set_exit_anchor(anchor);
+        // SAFETY: this heap.
+        unsafe { control::at_work(self, || drop(host)) };
     }
 
     /// Prompt plan: the object's reclaim has begun, and goes on in another slice; or has come to its end.

@@ -6,6 +6,7 @@ use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin::{self, Callback};
+use crate::services::control;
 use crate::services::special::CONDEMNED;
 
 impl Heap {
@@ -90,8 +91,12 @@ impl Heap {
         let (holder, slot) = self.take_node(target, kind, node);
         self.note_entry_before_clear(holder);
         match holder.type_info().on_clear() {
-            // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
-            Some(clear) => unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) },
+            Some(clear) => {
+                // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
+                let call = || unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) };
+                // SAFETY: this heap.
+                unsafe { control::at_work(self, call) };
+            }
             None => slot.store(0),
         }
         if kind == WeakKind::Reference && self.is_told(holder) {
