@@ -25,6 +25,7 @@
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod allocate;
+mod at_work;
 pub mod barrier;
 pub mod context;
 pub mod descriptor;

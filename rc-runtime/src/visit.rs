@@ -8,12 +8,11 @@
 //! A *snapshot* is what the log keeps of a part: for offset-described types the words at the reference offsets, in
 //! order; for traced types the whole image, since only `trace` knows which words matter.
 
-use crate::context;
+use crate::at_work;
 use crate::descriptor::TraceFunction;
 use crate::memory::list::List;
 use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::services::control;
 use crate::type_registry::{Reading, TypeInfo};
 use std::ffi::c_void;
 
@@ -323,7 +322,5 @@ fn call_trace<F: FnMut(ObjectRef)>(trace: TraceFunction, words: u64, count: u64,
         }
     }
     // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.
-    let call = || unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) };
-    // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
-    unsafe { control::at_work((*context::current()).heap, call) };
+    at_work::call(|| unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) });
 }

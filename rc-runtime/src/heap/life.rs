@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::{FIRST_EPOCH, Heap, HeapEntry, HeapOptions, NEXT_NUMBER};
+use crate::at_work::{self, Places};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
 use crate::mark_phase::MarkPhase;
@@ -118,6 +119,9 @@ impl Heap {
         let context = self.context_mut();
         (context.lent, context.lent_high) = (lent, lent_high);
         self.move_context(thread);
+        // SAFETY: [CONTEXT] this thread's context; the anchor's four words lie one after the other.
+        let anchor = unsafe { (&raw mut (*thread).exit_pc).cast() };
+        at_work::attached(Places { stopped: &raw mut self.stopped, kept: &raw mut self.work_anchor, anchor });
     }
 
     /// Whether this thread's compiled code runs on this heap.
@@ -131,6 +135,7 @@ impl Heap {
         let thread = self.context;
         self.move_context(own);
         if !std::ptr::eq(thread, own) {
+            at_work::attached(Places::NONE);
             // Frames may be there that lend roots.
             let &mut Context { lent, lent_high, .. } = self.context_mut();
             // SAFETY: the context we just moved out of.

@@ -6,13 +6,11 @@
 //! [`step`](Heap::step), and the collection that a heap at its limit needs to go on. (Lua decides so, too: a step of a stopped
 //! collector does not start it.)
 //!
-//! *At work* ([`at_work`]) the collector has called a function of the program that is no finalizer: one that frees a value of
-//! the host, clears a weak slot, or traces words. If it is managed, its safepoints come by in the middle of a collection, and pass
-//! over the collector in the same way. With a drain inside a drain, objects died twice. `[RECLAIM]`
+//! Safepoints pass over the collector as well while it is at work itself ([`at_work`](crate::at_work)).
 //!
 //! Thresholds take any number; those that make no sense mean the nearest that does.
 
-use crate::context;
+use crate::at_work::AT_WORK;
 use crate::epoch_driver;
 use crate::heap::Heap;
 use crate::memory::range;
@@ -22,40 +20,8 @@ pub const EPOCH_BYTES_MIN: u64 = 4096;
 /// No slice is shorter, in nanoseconds.
 pub const SLICE_NS_MIN: u64 = 10_000;
 
-/// Bits of `Heap::stopped`: the program has asked for it.
-pub(crate) const BY_PROGRAM: u8 = 1;
-/// The collector is at work.
-pub(crate) const AT_WORK: u8 = 2;
-
-/// Calls a function of the program in the midst of the collector's work for `heap`, the thread's, which may be null: the function's
-/// safepoints pass over the collector, and the stack is walked from where this safepoint began.
-///
-/// # Safety
-/// The heap is alive, or null. It may be borrowed by the caller: only words of it are touched that no caller keeps.
-#[inline(always)]
-pub(crate) unsafe fn at_work<T>(heap: *mut Heap, call: impl FnOnce() -> T) -> T {
-    if heap.is_null() {
-        return call();
-    }
-    // SAFETY: [CONTEXT] this thread's context.
-    let context = unsafe { &mut *context::current() };
-    // SAFETY: fields of a heap that is alive. Managed code finds it by its context, so that the stores are not to be left out.
-    let (stopped, work_anchor) = unsafe { (&raw mut (*heap).stopped, &raw mut (*heap).work_anchor) };
-    let anchor = context.exit_anchor();
-    // SAFETY: as above.
-    let (before, outer) = unsafe { (stopped.read_volatile(), work_anchor.read()) };
-    // SAFETY: as above.
-    unsafe { work_anchor.write_volatile(anchor) };
-    // SAFETY: as above.
-    unsafe { stopped.write_volatile(before | AT_WORK) };
-    let answer = call();
-    // SAFETY: as above.
-    unsafe { stopped.write_volatile(before) };
-    // SAFETY: as above.
-    unsafe { work_anchor.write_volatile(outer) };
-    context.set_exit_anchor(anchor);
-    answer
-}
+/// Bit of `Heap::stopped`: the program has asked for it.
+const BY_PROGRAM: u8 = 1;
 
 impl Heap {
     /// From now on nothing dies by itself.

@@ -2,7 +2,7 @@
 //!
 //! A `trace` function reads words, and a function that was given to `tally_type_on_clear` stores to a weak slot, while the
 //! collector is at work. The objects that they see may be dying: under the prompt plan their count words are links of the
-//! release stack then, and a root would count in them. Safepoints are passed over there (`Heap::at_work`), so functions of
+//! release stack then, and a root would count in them. Safepoints are passed over there (`tally_heap::at_work`), so functions of
 //! a gc strategy without roots are fine. `descriptors.rs` asks about `trace`.
 
 use crate::diagnostic::Diagnostic;

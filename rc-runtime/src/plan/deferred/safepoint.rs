@@ -1,8 +1,8 @@
 //! Safepoints of the deferred plan: a poll, a step of an explicit collection, zeal's epoch, and what asks for the next.
 
+use crate::at_work::AT_WORK;
 use crate::heap::{Heap, HeapEntry};
 use crate::report::statistics::Statistics;
-use crate::services::control::AT_WORK;
 use crate::turn::LastTurn;
 use crate::type_registry;
 

@@ -1,11 +1,10 @@
 //! How a special object ends: the steps of `special`'s table, at once and in slices. `[WEAK]` `[BOUND]`
 
 use super::{CONDEMNED, FADES, SLOT_UNITS};
+use crate::at_work;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::services::builtin;
-use crate::services::control;
-use crate::services::external::HostValue;
 use crate::services::weak::WeakKind;
 use crate::services::weak::links::Node;
 
@@ -139,15 +138,9 @@ impl Heap {
                 self.services.specials.dead_entries_of_all -= dead.unwrap_or(0);
             }
             self.release_external_bytes(rest.external);
-            rest.host.into_iter().for_each(|host| self.drop_host(host));
+            // Its function runs while others are taken apart. `[RECLAIM]`
+            at_work::call(|| drop(rest.host));
         }
-    }
-
-    /// Drops a value of the host. Its function runs while others are taken apart. `[RECLAIM]`
-    #[cold]
-    fn drop_host(&mut self, host: HostValue) {
-        // SAFETY: this heap.
-        unsafe { control::at_work(self, || drop(host)) };
     }
 
     /// Prompt plan: the object's reclaim has begun, and goes on in another slice; or has come to its end.

@@ -2,11 +2,11 @@
 
 use super::WeakKind;
 use super::links::Node;
+use crate::at_work;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin::{self, Callback};
-use crate::services::control;
 use crate::services::special::CONDEMNED;
 
 impl Heap {
@@ -93,9 +93,7 @@ impl Heap {
         match holder.type_info().on_clear() {
             Some(clear) => {
                 // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
-                let call = || unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) };
-                // SAFETY: this heap.
-                unsafe { control::at_work(self, call) };
+                at_work::call(|| unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) });
             }
             None => slot.store(0),
         }
