@@ -22,18 +22,19 @@
 //! evidence is bounded by its cap (`garbage_cap`).
 
 use crate::account::Pressure;
+use crate::sample::PAYS;
 
 /// Growth since the last mark, in times of the live heap then, at which any evidence is enough.
 pub const GROWTH_MAX: u64 = 8;
 /// Turnover since the last mark, in times of the live heap, after which any evidence is enough; up to eight times as
 /// much when it is weak, or marks find little.
-pub const TURNOVER: u64 = 16;
+pub const TURNOVER: u64 = 2 * GROWTH_MAX;
 /// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
-pub const GARBAGE_MAX: u64 = 10;
+pub const GARBAGE_MAX: u64 = GROWTH_MAX + 2;
 /// Turnover of a log entry: a small object and its death.
 const BYTES_PER_ENTRY: u64 = 64;
 /// The most growth that marks which find little ask for, in halves, and the largest factor of [`TURNOVER`].
-const HALVES_MAX: u64 = 8;
+const HALVES_MAX: u64 = GROWTH_MAX;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
 /// Epochs after a mark in which the objects die that it has let go of: the log has them first.
@@ -59,7 +60,7 @@ pub(crate) static DEFERRED: Terms =
 
 /// A mark may stop the world, and the cap of garbage makes one due in any case.
 pub(crate) static PROMPT: Terms =
-    Terms { patience: &[(4, 1), (128, 4)], of_worthless: 256, reluctance_max: HALVES_MAX, epochs: 0 };
+    Terms { patience: &[(4, 1), (128, 4)], of_worthless: 32 * GROWTH_MAX, reluctance_max: HALVES_MAX, epochs: 0 };
 
 /// A heap, as the decision sees it.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +70,8 @@ pub(crate) struct Facts {
     /// Bytes allocated in an epoch.
     pub(crate) epoch: u64,
     pub(crate) suspects: u64,
-    /// Candidates that were not tried, weaker than suspects.
-    pub(crate) doubts: u64,
+    /// Whether there may be garbage although nothing is suspected.
+    pub(crate) in_doubt: bool,
 }
 
 /// The evidence for a mark.
@@ -130,15 +131,15 @@ impl Evidence {
             self.epochs_after_mark += 1;
             self.base = self.base.min(facts.live);
         }
-        if all_decided && facts.suspects + facts.doubts == 0 {
+        if all_decided && facts.suspects == 0 && !facts.in_doubt {
             (self.base, self.turnover) = (self.base.max(facts.live / 2), 0);
         }
     }
 
     /// Whether a mark is due.
     pub(crate) fn is_enough(&self, facts: Facts) -> bool {
-        let Facts { live, epoch, suspects, doubts } = facts;
-        if suspects + doubts == 0 {
+        let Facts { live, epoch, suspects, in_doubt } = facts;
+        if suspects == 0 && !in_doubt {
             return false;
         }
         // Growth asked for, in halves of `base`.
@@ -207,7 +208,7 @@ impl Evidence {
     pub(crate) fn learn(&mut self, base: u64, late: u64, freed: u64) {
         (self.aborted, self.epochs_after_mark, self.turnover_at_start) = (0, 0, 0);
         (self.base, self.start) = (base, base.saturating_add(late));
-        self.reluctance = if freed < base / 8 { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
+        self.reluctance = if freed < base / PAYS { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
         match std::mem::take(&mut self.suspects_at_start) {
             0 => {}
             suspects => self.yield_per_suspect = (self.yield_per_suspect + freed as f64 / suspects as f64) / 2.0,
@@ -222,7 +223,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn facts(live_mib: u64, suspects: u64) -> Facts {
-        Facts { live: live_mib * MIB, epoch: MIB, suspects, doubts: 0 }
+        Facts { live: live_mib * MIB, epoch: MIB, suspects, in_doubt: false }
     }
 
     /// The formula above, with evidence that promises nothing and with evidence that promises much, for both plans.

@@ -35,15 +35,16 @@
 //! Cost: a comparison of blocks in use for each round; the exact number of bytes is counted, block by block, only when
 //! those exceed the cap, and after a sixteenth of it was allocated.
 
-use crate::evidence::GARBAGE_MAX;
+use crate::evidence::{GARBAGE_MAX, GROWTH_MAX};
+use crate::sample::PAYS;
 use tally_heap::Heap;
 
 /// Garbage at which a mark with any evidence begins, in times of the live heap after the last.
 const WITH_EVIDENCE: u64 = 5;
 /// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
 /// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
-const WITHOUT: u64 = 8;
-const WITHOUT_IN_SLICES: u64 = 6;
+const WITHOUT: u64 = GROWTH_MAX;
+const WITHOUT_IN_SLICES: u64 = GARBAGE_MAX - PACED - 1;
 /// The bytes that may be allocated while a mark in slices runs.
 const PACED: u64 = 3;
 /// Part of the cap that is allocated between two exact looks.
@@ -53,10 +54,10 @@ const WORK: (u64, u64) = (5, 8);
 /// Parts of the work by which a mark may be behind before the pause goal is given up.
 const BEHIND: u64 = 8;
 
-const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
+const _: () = assert!(WITH_EVIDENCE < WITHOUT_IN_SLICES && WITHOUT < GARBAGE_MAX);
 
 /// A mark was in vain that freed less than this part of the growth since the one before; one that freed half paid.
-const IN_VAIN: u64 = 8;
+const IN_VAIN: u64 = PAYS;
 
 /// The quantities of the cap.
 #[derive(Debug)]

@@ -5,19 +5,17 @@
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
 use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
+use crate::plan::prompt::round::AT_ONCE;
 use crate::progress::Progress;
-use crate::slice::Slice;
+use crate::slice::{SLICE_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::memory::list::List;
 use tally_heap::plan::prompt::FIRST_ROUND;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
-/// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
-const GAP_MAX: usize = 8 << 10;
+/// Candidates between two rounds are at most as many as a round tries; in a large heap, one for so many bytes in use.
 const BYTES_PER_CANDIDATE: u64 = 512;
-/// References that a round's trials may follow at once, with a pause goal.
-const ROUND_UNITS: i64 = 16 << 10;
 /// Trials have this part of a slice at least, however long the batch took.
 const TRIALS_SHARE: u64 = 4;
 
@@ -129,7 +127,7 @@ impl PromptDriver {
         }
         let edges = heap.statistics.trial_edges - before;
         // Rounds that free little come less often.
-        let gap_max = GAP_MAX.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
+        let gap_max = AT_ONCE.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
         let gap = &mut self.round_gap;
         if unbounded || freed * 8 >= edges {
             *gap = (*gap / 8).max(FIRST_ROUND);
@@ -178,7 +176,7 @@ fn trial_slice(heap: &Heap, start: Instant) -> Slice {
         Some(units) => Slice::of_units(units.into()),
         None => {
             let (ns, spent) = (heap.options().slice_ns, start.elapsed().as_nanos() as u64);
-            Slice::of_time(ROUND_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
+            Slice::of_time(SLICE_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
         }
     }
 }

@@ -15,7 +15,7 @@ impl PromptDriver {
     /// Whether suspects and growth together say that a mark would pay.
     pub(in crate::plan::prompt) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
         let (live, epoch) = (heap.kept_bytes(), heap.options().epoch_bytes);
-        let facts = Facts { live, epoch, suspects: heap.suspects, doubts: 0 };
+        let facts = Facts { live, epoch, suspects: heap.suspects, in_doubt: false };
         let CountedMarks { evidence, cap, .. } = &mut self.counted_marks;
         heap.options().eager_marks
             || cap.is_exceeded(heap, evidence.promises(facts))
