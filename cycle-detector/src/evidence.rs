@@ -13,7 +13,7 @@
 //!
 //! *Base* is what the last mark found alive, without what was born while it ran, or half of the live heap when there was
 //! no evidence at all, at least an epoch; *turnover* the bytes allocated and logged since. The first bounds the memory:
-//! garbage that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and the
+//! garbage that no trial finds is less than `GROWTH_MAX` times the live heap and an epoch when a mark begins, and the
 //! allocation until it ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that
 //! came into being without growth, when one large structure is dropped. A mark that finds nothing costs little by both:
 //! one for a heap several times as large as at the last, or one in a turnover of many heaps.
@@ -25,7 +25,7 @@ use crate::account::Pressure;
 use crate::sample::PAYS;
 
 /// Growth since the last mark, in times of the live heap then, at which any evidence is enough.
-pub const GROWTH_MAX: u64 = 8;
+pub(crate) const GROWTH_MAX: u64 = 8;
 /// Turnover since the last mark, in times of the live heap, after which any evidence is enough; up to eight times as
 /// much when it is weak, or marks find little.
 pub const TURNOVER: u64 = 2 * GROWTH_MAX;

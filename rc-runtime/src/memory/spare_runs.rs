@@ -23,7 +23,7 @@ const RUNS_PER_FLIP: usize = 8;
 
 /// The spare runs of one heap.
 #[derive(Debug)]
-pub struct SpareRuns {
+pub(crate) struct SpareRuns {
     /// First blocks, by the number of blocks.
     by_length: [List<u32>; LONGEST + 1],
     blocks: u64,

@@ -3,7 +3,7 @@
 //! Plain words without a pointer in them: a report at exit copies the statistics of a heap whose thread is running.
 
 /// Classes of a histogram.
-pub const BUCKETS: usize = 48;
+pub(crate) const BUCKETS: usize = 48;
 
 /// Bucket `n` counts the values from 2ⁿ up to 2ⁿ⁺¹ exclusive; the first also 0, the last everything above.
 #[repr(C)]

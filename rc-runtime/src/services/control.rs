@@ -14,7 +14,7 @@ use crate::memory::range;
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
 /// No slice is shorter, in nanoseconds.
-pub const SLICE_NS_MIN: u64 = 10_000;
+pub(crate) const SLICE_NS_MIN: u64 = 10_000;
 
 impl Heap {
     /// From now on nothing dies by itself.

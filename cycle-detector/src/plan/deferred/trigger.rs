@@ -39,7 +39,7 @@ const CHAIN_SHARE: u32 = 4;
 
 /// The state of the pacing.
 #[derive(Debug)]
-pub struct Trigger {
+pub(crate) struct Trigger {
     last_flip: Instant,
     /// Bytes that the epoch was to have which the last flip has ended.
     length: u64,

@@ -273,7 +273,7 @@ impl Heap {
     }
 
     /// Drains to the end, with any pause goal.
-    pub fn drain_all(mut heap: HeapEntry) {
+    pub(crate) fn drain_all(mut heap: HeapEntry) {
         if heap.services.external.drops {
             epoch_driver::reentered();
         }

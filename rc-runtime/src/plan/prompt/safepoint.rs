@@ -77,7 +77,7 @@ impl Heap {
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
     /// outermost drain has ended. Answers how many objects died.
-    pub fn prompt_collect(mut heap: HeapEntry) -> u64 {
+    pub(crate) fn prompt_collect(mut heap: HeapEntry) -> u64 {
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
             heap.services.finalizers.collect_wanted = true;
             return 0;

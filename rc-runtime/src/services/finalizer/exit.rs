@@ -28,7 +28,7 @@ pub fn run_at_exit(on: bool) {
 }
 
 /// Whether [`run_at_exit`] has left it switched on.
-pub fn are_run_at_exit() -> bool {
+pub(crate) fn are_run_at_exit() -> bool {
     AT_EXIT.load(Ordering::Acquire)
 }
 
