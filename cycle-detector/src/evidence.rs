@@ -37,14 +37,15 @@ const BYTES_PER_ENTRY: u64 = 64;
 const HALVES_MAX: u64 = GROWTH_MAX;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
-/// Epochs after a mark in which the objects die that it has let go of: the log has them first.
-const EPOCHS_OF_DEATHS: u32 = 2;
+
+/// Growth in halves of the base that is asked for when suspects promise more than one part in so many of the heap: the most
+/// promising first.
+const PATIENCE: [(u64, u64); 3] = [(4, 1), (64, 4), (1024, 8)];
 
 /// How long a plan waits for a mark.
 #[derive(Debug)]
 pub(crate) struct Terms {
-    /// Growth in halves of the base that is asked for when suspects promise more than one part in so many of the heap: the most
-    /// promising first.
+    /// Its steps of [`PATIENCE`].
     patience: &'static [(u64, u64)],
     /// The same when they promise less.
     of_worthless: u64,
@@ -56,11 +57,11 @@ pub(crate) struct Terms {
 
 /// A mark goes beside the program; what it costs is bounded by [`GROWTH_MAX`] and [`TURNOVER`].
 pub(crate) static DEFERRED: Terms =
-    Terms { patience: &[(4, 1), (64, 4), (1024, 8)], of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, epochs: 1 };
+    Terms { patience: &PATIENCE, of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, epochs: 1 };
 
 /// A mark may stop the world, and the cap of garbage makes one due in any case.
 pub(crate) static PROMPT: Terms =
-    Terms { patience: &[(4, 1), (128, 4)], of_worthless: 32 * GROWTH_MAX, reluctance_max: HALVES_MAX, epochs: 0 };
+    Terms { patience: PATIENCE.split_at(2).0, of_worthless: 32 * GROWTH_MAX, reluctance_max: HALVES_MAX, epochs: 0 };
 
 /// A heap, as the decision sees it.
 #[derive(Debug, Clone, Copy)]
@@ -95,8 +96,6 @@ pub(crate) struct Evidence {
     /// be dead when the last mark was given up, if one was since the last that was not; else the base and what goes, as the last mark
     /// found, when finalizers have run.
     start: u64,
-    /// Epochs that have ended since the last mark, of the first few.
-    epochs_after_mark: u32,
 }
 
 impl Default for Evidence {
@@ -118,7 +117,6 @@ impl Evidence {
             turnover_at_start: 0,
             aborted: 0,
             start: 0,
-            epochs_after_mark: EPOCHS_OF_DEATHS,
         }
     }
 
@@ -127,10 +125,6 @@ impl Evidence {
     /// the next candidate.
     pub(crate) fn note_epoch(&mut self, facts: Facts, all_decided: bool, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
-        if self.epochs_after_mark < EPOCHS_OF_DEATHS {
-            self.epochs_after_mark += 1;
-            self.base = self.base.min(facts.live);
-        }
         if all_decided && facts.suspects == 0 && !facts.in_doubt {
             (self.base, self.turnover) = (self.base.max(facts.live / 2), 0);
         }
@@ -158,11 +152,6 @@ impl Evidence {
     fn grown_by(&self, halves: u64, base: u64, epoch: u64) -> u64 {
         let base = base.max(epoch);
         base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch * self.terms.epochs)
-    }
-
-    /// Whether suspects promise anything, as far as one can tell.
-    pub(crate) fn promises(&self, facts: Facts) -> bool {
-        self.promised(facts).is_some()
     }
 
     /// The patience with what they promise.
@@ -206,7 +195,7 @@ impl Evidence {
     /// alive, what the next mark allowed for grew with each. `base` is what it has judged to be alive, without so many `late` bytes,
     /// which go with what finalizers need, although they need no finalizer themselves.
     pub(crate) fn learn(&mut self, base: u64, late: u64, freed: u64) {
-        (self.aborted, self.epochs_after_mark, self.turnover_at_start) = (0, 0, 0);
+        (self.aborted, self.turnover_at_start) = (0, 0);
         (self.base, self.start) = (base, base.saturating_add(late));
         self.reluctance = if freed < base / PAYS { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
         match std::mem::take(&mut self.suspects_at_start) {
@@ -270,17 +259,6 @@ mod tests {
             }
             evidence.learn(16 * MIB, 0, 2 * MIB);
             assert_eq!(evidence.reluctance, 1, "it has found an eighth");
-        }
-    }
-
-    /// Objects that a mark has let go of die by counting in the epochs after it: what counting frees then was no living heap.
-    #[test]
-    fn deaths_in_the_epochs_after_a_mark_are_no_base() {
-        let mut evidence = Evidence::new(&DEFERRED);
-        evidence.learn(60 * MIB, 0, 0);
-        for (live, base) in [(50, 50), (20, 20), (10, 20), (70, 20)] {
-            evidence.note_epoch(facts(live, 1), false, (0, 0));
-            assert_eq!(evidence.base, base * MIB, "{live} MiB are left");
         }
     }
 

@@ -77,6 +77,7 @@ const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
 
 /// Why no heap range could be reserved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RangeError {
     /// Not even the smallest range could be mapped at the fixed address.
     #[error(

@@ -136,7 +136,7 @@ impl Finalizers {
     }
 
     /// Those that are neither in the queue nor done.
-    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+    pub(crate) fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.found_by_mark.iter().chain(&self.running).chain(&self.later).copied()
     }
 }

@@ -164,11 +164,8 @@ fn take_roots_outside_the_stack(heap: &mut Heap, roots: &mut RootList) {
     let before = roots.len();
     heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
     heap.statistics.roots_walked += (roots.len() - before) as u64;
-    let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
-        // Global slots are shared by all heaps of the process; each counts its own objects.
-        if heap.owns(root) {
-            roots.push(heap, root, &|| format!("global root `{}`", global.name));
-        }
+    let slots = heap.for_each_global_reference(|root, global| {
+        roots.push(heap, root, &|| format!("global root `{}`", global.name));
     });
     heap.statistics.roots_walked += slots;
 }

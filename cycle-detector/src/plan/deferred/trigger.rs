@@ -22,9 +22,6 @@ use std::time::{Duration, Instant};
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
-/// As many times that while the dead wait to be taken apart and no block has room: a list of ten million nodes that was dropped
-/// while the next was built took 80 MB more than one.
-const URGENCY: i64 = 8;
 /// Slices at one block while a mark is running that the heap's growth has overtaken. Each is as short as others, but the program has
 /// no turn between them. (A weak map of a million entries: reading the log of its buckets took all of the mark's share, and the
 /// mark never ended.) `[BOUND]`

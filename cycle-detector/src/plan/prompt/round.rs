@@ -51,7 +51,7 @@ enum Turn {
 }
 
 impl Rings {
-    /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
+    /// Tries candidates, oldest first; without bounds, every one of them. Returns how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         self.members.clear();
         if !self.members.try_reserve(LEVELS[0]) {

@@ -28,6 +28,7 @@ mod recyclable;
 
 pub use hole::{Hole, SMALLEST_HOLE};
 
+use crate::memory::block_source::{GIVEN_BACK_AT_ONCE, IDLE_LOOKS};
 use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::{List, Queue};
 use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info};
@@ -150,7 +151,7 @@ impl BlockSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.flips += 1;
-        self.gives = if self.flips < idle::FLIPS { 0 } else { idle::GIVEN_BACK_PER_FLIP };
+        self.gives = if self.flips < IDLE_LOOKS { 0 } else { GIVEN_BACK_AT_ONCE };
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
@@ -217,7 +218,7 @@ impl BlockSpace {
     }
 
     /// Whether no block with room is left.
-    pub fn grows(&self) -> bool {
+    fn grows(&self) -> bool {
         if self.fills_holes {
             !self.recyclable.has_some()
         } else {

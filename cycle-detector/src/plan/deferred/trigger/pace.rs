@@ -1,6 +1,6 @@
 //! Slices at allocation and at polls; is a flip due?
 
-use super::{CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS, URGENCY};
+use super::{CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS};
 use crate::account::Pressure;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
@@ -16,11 +16,9 @@ impl DeferredDriver {
         }
         let pressure = self.pressure(heap);
         if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
-            // A structure dies, and the heap would grow meanwhile: it had better die faster.
-            let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
-            self.slice(heap, SLICE_UNITS * urgency * shares);
+            self.slice(heap, SLICE_UNITS * shares);
         }
         self.hurry(heap);
         if heap.clock.given_bytes >= heap.flip_at() {
