@@ -18,12 +18,14 @@
 //! By the clock both sides are nanoseconds. Where slices have a fixed number of units the program pays with what it
 //! allocates, so that such runs repeat; the polls of the prompt plan, at which its slices come, wait for nothing then.
 
+use crate::slice::SLICE_UNITS;
+
 /// What a stop costs more than it took, in parts of it.
 const SURCHARGE: u64 = 4;
 /// The most that is owed, in nanoseconds.
 const OWED_NS_MAX: u64 = 10_000_000;
 /// The same in units: what four of the longest steps take.
-const OWED_UNITS_MAX: u64 = 64 << 10;
+const OWED_UNITS_MAX: u64 = 4 * SLICE_UNITS as u64;
 /// Bytes allocated that pay for one unit of work.
 pub const BYTES_PER_UNIT: u64 = 4;
 

@@ -22,7 +22,7 @@ pub const EDGES_MAX: u64 = 2;
 /// Bytes allocated that pay for one reference under the deferred plan: 8 MiB for a third of a millisecond.
 pub const BYTES_PER_EDGE: u64 = 256;
 /// References that one reference, or object, found dead pays for.
-pub const EDGES_PER_FREED: i64 = 4;
+pub(crate) const EDGES_PER_FREED: i64 = 4;
 /// The unspent budget is kept, up to this, or what eight trials of the level need.
 const EDGES_KEPT: i64 = 256 << 10;
 

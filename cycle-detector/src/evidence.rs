@@ -13,7 +13,7 @@
 //!
 //! *Base* is what the last mark found alive, without what was born while it ran, or half of the live heap when there was
 //! no evidence at all, at least an epoch; *turnover* the bytes allocated and logged since. The first bounds the memory:
-//! garbage that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and the
+//! garbage that no trial finds is less than `GROWTH_MAX` times the live heap and an epoch when a mark begins, and the
 //! allocation until it ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that
 //! came into being without growth, when one large structure is dropped. A mark that finds nothing costs little by both:
 //! one for a heap several times as large as at the last, or one in a turnover of many heaps.
@@ -22,28 +22,30 @@
 //! evidence is bounded by its cap (`garbage_cap`).
 
 use crate::account::Pressure;
+use crate::sample::PAYS;
 
 /// Growth since the last mark, in times of the live heap then, at which any evidence is enough.
-pub const GROWTH_MAX: u64 = 8;
+pub(crate) const GROWTH_MAX: u64 = 8;
 /// Turnover since the last mark, in times of the live heap, after which any evidence is enough; up to eight times as
 /// much when it is weak, or marks find little.
-pub const TURNOVER: u64 = 16;
+pub const TURNOVER: u64 = 2 * GROWTH_MAX;
 /// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
-pub const GARBAGE_MAX: u64 = 10;
+pub const GARBAGE_MAX: u64 = GROWTH_MAX + 2;
 /// Turnover of a log entry: a small object and its death.
 const BYTES_PER_ENTRY: u64 = 64;
 /// The most growth that marks which find little ask for, in halves, and the largest factor of [`TURNOVER`].
-const HALVES_MAX: u64 = 8;
+const HALVES_MAX: u64 = GROWTH_MAX;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
-/// Epochs after a mark in which the objects die that it has let go of: the log has them first.
-const EPOCHS_OF_DEATHS: u32 = 2;
+
+/// Growth in halves of the base that is asked for when suspects promise more than one part in so many of the heap: the most
+/// promising first.
+const PATIENCE: [(u64, u64); 3] = [(4, 1), (64, 4), (1024, 8)];
 
 /// How long a plan waits for a mark.
 #[derive(Debug)]
 pub(crate) struct Terms {
-    /// Growth in halves of the base that is asked for when suspects promise more than one part in so many of the heap: the most
-    /// promising first.
+    /// Its steps of [`PATIENCE`].
     patience: &'static [(u64, u64)],
     /// The same when they promise less.
     of_worthless: u64,
@@ -55,11 +57,11 @@ pub(crate) struct Terms {
 
 /// A mark goes beside the program; what it costs is bounded by [`GROWTH_MAX`] and [`TURNOVER`].
 pub(crate) static DEFERRED: Terms =
-    Terms { patience: &[(4, 1), (64, 4), (1024, 8)], of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, epochs: 1 };
+    Terms { patience: &PATIENCE, of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, epochs: 1 };
 
 /// A mark may stop the world, and the cap of garbage makes one due in any case.
 pub(crate) static PROMPT: Terms =
-    Terms { patience: &[(4, 1), (128, 4)], of_worthless: 256, reluctance_max: HALVES_MAX, epochs: 0 };
+    Terms { patience: PATIENCE.split_at(2).0, of_worthless: 32 * GROWTH_MAX, reluctance_max: HALVES_MAX, epochs: 0 };
 
 /// A heap, as the decision sees it.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +71,8 @@ pub(crate) struct Facts {
     /// Bytes allocated in an epoch.
     pub(crate) epoch: u64,
     pub(crate) suspects: u64,
-    /// Candidates that were not tried, weaker than suspects.
-    pub(crate) doubts: u64,
+    /// Whether there may be garbage although nothing is suspected.
+    pub(crate) in_doubt: bool,
 }
 
 /// The evidence for a mark.
@@ -94,8 +96,6 @@ pub(crate) struct Evidence {
     /// be dead when the last mark was given up, if one was since the last that was not; else the base and what goes, as the last mark
     /// found, when finalizers have run.
     start: u64,
-    /// Epochs that have ended since the last mark, of the first few.
-    epochs_after_mark: u32,
 }
 
 impl Default for Evidence {
@@ -117,7 +117,6 @@ impl Evidence {
             turnover_at_start: 0,
             aborted: 0,
             start: 0,
-            epochs_after_mark: EPOCHS_OF_DEATHS,
         }
     }
 
@@ -126,19 +125,15 @@ impl Evidence {
     /// the next candidate.
     pub(crate) fn note_epoch(&mut self, facts: Facts, all_decided: bool, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
-        if self.epochs_after_mark < EPOCHS_OF_DEATHS {
-            self.epochs_after_mark += 1;
-            self.base = self.base.min(facts.live);
-        }
-        if all_decided && facts.suspects + facts.doubts == 0 {
+        if all_decided && facts.suspects == 0 && !facts.in_doubt {
             (self.base, self.turnover) = (self.base.max(facts.live / 2), 0);
         }
     }
 
     /// Whether a mark is due.
     pub(crate) fn is_enough(&self, facts: Facts) -> bool {
-        let Facts { live, epoch, suspects, doubts } = facts;
-        if suspects + doubts == 0 {
+        let Facts { live, epoch, suspects, in_doubt } = facts;
+        if suspects == 0 && !in_doubt {
             return false;
         }
         // Growth asked for, in halves of `base`.
@@ -157,11 +152,6 @@ impl Evidence {
     fn grown_by(&self, halves: u64, base: u64, epoch: u64) -> u64 {
         let base = base.max(epoch);
         base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch * self.terms.epochs)
-    }
-
-    /// Whether suspects promise anything, as far as one can tell.
-    pub(crate) fn promises(&self, facts: Facts) -> bool {
-        self.promised(facts).is_some()
     }
 
     /// The patience with what they promise.
@@ -205,9 +195,9 @@ impl Evidence {
     /// alive, what the next mark allowed for grew with each. `base` is what it has judged to be alive, without so many `late` bytes,
     /// which go with what finalizers need, although they need no finalizer themselves.
     pub(crate) fn learn(&mut self, base: u64, late: u64, freed: u64) {
-        (self.aborted, self.epochs_after_mark, self.turnover_at_start) = (0, 0, 0);
+        (self.aborted, self.turnover_at_start) = (0, 0);
         (self.base, self.start) = (base, base.saturating_add(late));
-        self.reluctance = if freed < base / 8 { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
+        self.reluctance = if freed < base / PAYS { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
         match std::mem::take(&mut self.suspects_at_start) {
             0 => {}
             suspects => self.yield_per_suspect = (self.yield_per_suspect + freed as f64 / suspects as f64) / 2.0,
@@ -222,7 +212,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn facts(live_mib: u64, suspects: u64) -> Facts {
-        Facts { live: live_mib * MIB, epoch: MIB, suspects, doubts: 0 }
+        Facts { live: live_mib * MIB, epoch: MIB, suspects, in_doubt: false }
     }
 
     /// The formula above, with evidence that promises nothing and with evidence that promises much, for both plans.
@@ -269,17 +259,6 @@ mod tests {
             }
             evidence.learn(16 * MIB, 0, 2 * MIB);
             assert_eq!(evidence.reluctance, 1, "it has found an eighth");
-        }
-    }
-
-    /// Objects that a mark has let go of die by counting in the epochs after it: what counting frees then was no living heap.
-    #[test]
-    fn deaths_in_the_epochs_after_a_mark_are_no_base() {
-        let mut evidence = Evidence::new(&DEFERRED);
-        evidence.learn(60 * MIB, 0, 0);
-        for (live, base) in [(50, 50), (20, 20), (10, 20), (70, 20)] {
-            evidence.note_epoch(facts(live, 1), false, (0, 0));
-            assert_eq!(evidence.base, base * MIB, "{live} MiB are left");
         }
     }
 

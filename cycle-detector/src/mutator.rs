@@ -297,7 +297,7 @@ impl Mutator {
         Heap::epoch(unsafe { HeapEntry::of(heap) });
     }
 
-    /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
+    /// Runs everything to its end: what no root reaches is gone. Returns how many objects died.
     pub fn collect(&mut self) -> u64 {
         let heap = &raw mut *self.heap;
         // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.

@@ -71,7 +71,7 @@ enum Looks {
 
 impl RootList {
     /// Goes on after `objects`. Under zeal each root that is found must hold a live object.
-    pub fn of_live_objects(objects: List<ObjectRef>, heap: &Heap) -> RootList {
+    pub(crate) fn of_live_objects(objects: List<ObjectRef>, heap: &Heap) -> RootList {
         RootList { objects, looks: if heap.zeal.is_some() { Looks::AtLife } else { Looks::No } }
     }
 
@@ -81,7 +81,7 @@ impl RootList {
     }
 
     /// Keeps the names of the roots.
-    pub fn with_names() -> RootList {
+    pub(crate) fn with_names() -> RootList {
         RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
     }
 
@@ -114,7 +114,7 @@ impl RootList {
     }
 
     /// The objects, in the order in which they were found.
-    pub fn into_objects(self) -> List<ObjectRef> {
+    pub(crate) fn into_objects(self) -> List<ObjectRef> {
         self.objects
     }
 

@@ -9,7 +9,7 @@ const STREAK: u32 = 32;
 pub(crate) const EVERY_MAX: u32 = 256;
 /// Up to one in so many the candidates that come next are fetched.
 const DENSE: u32 = 4;
-/// A trial has paid if it freed an object for so many references followed.
+/// Work has paid that freed one for so many it looked at: a trial of references, a mark of bytes.
 pub(crate) const PAYS: u64 = 8;
 
 /// The sample of one source.

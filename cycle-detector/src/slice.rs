@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 use tally_heap::HeapOptions;
+pub use tally_heap::services::control::CHUNK_UNITS;
 
-/// Units of work between two looks at the clock, and of a step in one block: 0.1 to 0.2 ms where nothing is in the cache.
-pub const CHUNK_UNITS: i64 = 1024;
+/// Units of a slice, if its time suffices; and of the longest step.
+pub(crate) const SLICE_UNITS: i64 = 16 * CHUNK_UNITS;
 /// Roots, records or objects of a list that one step goes through.
-pub(crate) const OBJECTS_PER_STEP: usize = 64;
+pub(crate) const OBJECTS_PER_STEP: usize = CHUNK_UNITS as usize / 16;
 
 /// The work that may be done at once.
 #[derive(Debug)]

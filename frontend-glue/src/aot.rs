@@ -21,7 +21,7 @@ use crate::load::clang;
 use crate::pipeline::Object;
 
 /// The environment variable that names the runtime library, or the directory it is in.
-pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
+pub(crate) const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
 
 const RUNTIME: &str = "libtally.a";
 

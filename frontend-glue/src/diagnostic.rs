@@ -71,7 +71,7 @@ pub(crate) fn lines(findings: &[Diagnostic]) -> String {
 
 impl Diagnostic {
     /// A finding about the module `file` as a whole.
-    pub fn about_module(file: &str, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn about_module(file: &str, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             file: Some(file.to_owned()),
             line: None,

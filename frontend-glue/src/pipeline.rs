@@ -65,7 +65,7 @@ pub struct Object {
     /// An ELF object.
     pub bytes: Vec<u8>,
     /// Whether the program can start here.
-    pub defines_main: bool,
+    pub(crate) defines_main: bool,
     /// The warnings of `tally verify`, if `warns` is set.
     pub warnings: Vec<Diagnostic>,
     /// Counts that the prompt plan saved.
@@ -145,7 +145,7 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
 
 /// Compiles one module that a host has built or loaded, on its own; it is lowered and optimised in place. `number`
 /// must differ from that of every other module it is linked with.
-pub fn compile_module(
+pub(crate) fn compile_module(
     module: &Module,
     name: &Path,
     number: usize,

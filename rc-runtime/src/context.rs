@@ -49,15 +49,15 @@ pub struct Context {
     /// Prompt plan: non-zero when a drain is due.
     pub pending: u64,
     /// Prompt plan: where the next pending object is noted.
-    pub pending_top: u64,
+    pub(crate) pending_top: u64,
     /// Prompt plan: end of the room for pending objects.
-    pub pending_end: u64,
+    pub(crate) pending_end: u64,
     /// Prompt plan: frames that others may write to roots of.
     pub lent: u64,
     /// Prompt plan: where the next write whose counts are put off is noted.
-    pub postponed_top: u64,
+    pub(crate) postponed_top: u64,
     /// Prompt plan: end of the room for such.
-    pub postponed_end: u64,
+    pub(crate) postponed_end: u64,
     /// Deferred plan: the highest frame pointer, since a walk of the stack looked last, of a frame that others may
     /// write to roots of.
     pub lent_high: u64,
@@ -66,7 +66,7 @@ pub struct Context {
     /// Where the next scoped handle goes.
     pub handle_top: u64,
     /// End of the room for scoped handles.
-    pub handle_end: u64,
+    pub(crate) handle_end: u64,
 }
 
 const _: () = {

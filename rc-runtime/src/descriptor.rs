@@ -91,7 +91,7 @@ pub struct RawDescriptor {
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
-    /// Called when an object was found dead ([`crate::services::finalizer::Finalizer`]), or null.
+    /// Called when an object was found dead (`Finalizer`), or null.
     pub finalize: *const c_void,
     /// Only with [`SlotKind::Trace`].
     pub trace: Option<TraceFunction>,
@@ -300,7 +300,7 @@ impl TypeDescriptor {
     }
 
     /// The offsets of the fixed part. Only for a descriptor that passed [`check`](Self::check).
-    pub fn fixed_offsets(&self) -> &[u32] {
+    pub(crate) fn fixed_offsets(&self) -> &[u32] {
         offsets(self.ref_offsets, self.ref_count)
     }
 

@@ -1,6 +1,6 @@
 //! The door through which the heap asks for epochs: implemented by `tally-collector`, installed when a heap is made.
 //!
-//! Each plan has a driver of its own. While the heap calls its driver, [`NoDriver`] stands in the driver's place.
+//! Each plan has a driver of its own. While the heap calls its driver, `NoDriver` stands in the driver's place.
 
 use crate::fatal;
 use crate::heap::Heap;
@@ -41,7 +41,7 @@ pub trait EpochDriver: std::fmt::Debug {
 
 /// What a heap has while its driver is being called: a driver does not call itself through the heap.
 #[derive(Debug)]
-pub struct NoDriver;
+pub(crate) struct NoDriver;
 
 /// Stops: the heap has called its driver while that was being called. Only functions of the program that are called in the middle of
 /// a collection lead here.

@@ -88,7 +88,7 @@ pub mod prompt_flag {
 /// Bytes of the header in front of a payload.
 pub const HEADER_BYTES: u64 = 8;
 /// No cell is smaller: a 16-byte granule then names one object.
-pub const SMALLEST_CELL: u64 = 16;
+pub(crate) const SMALLEST_CELL: u64 = 16;
 
 impl ObjectRef {
     /// The object whose payload is at `address`.
@@ -147,7 +147,7 @@ impl ObjectRef {
 
     /// Sets the header's meta word.
     #[inline(always)]
-    pub fn set_meta(self, meta: u32) {
+    pub(crate) fn set_meta(self, meta: u32) {
         // SAFETY: [HEADER]
         unsafe { *((self.address() - 4) as *mut u32) = meta }
     }

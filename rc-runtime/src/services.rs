@@ -16,6 +16,7 @@ pub mod special;
 pub mod weak;
 pub mod weak_map;
 
+use crate::object::ObjectRef;
 use external::External;
 use finalizer::Finalizers;
 use handle::Handles;
@@ -38,4 +39,16 @@ pub struct Services {
     pub immortals: Immortals,
     /// Memory that objects own outside the heap.
     pub(crate) external: External,
+}
+
+impl Services {
+    /// Objects with a count that no reference accounts for, held for their finalizers or immortal; once for each count.
+    pub fn held_by_counts(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.finalizers.held().chain(self.immortals.objects())
+    }
+
+    /// The same but for the two lists of finalizers that may be long: the queue, and the objects whose finalizers have run.
+    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.finalizers.held_beside_lists().chain(self.immortals.objects())
+    }
 }

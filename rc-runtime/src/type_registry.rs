@@ -92,14 +92,14 @@ pub struct TypeInfo {
     /// Plain references at fixed offsets and no others; elements, if there are any, are data, as a text's are.
     pub fixed_only: bool,
     /// Whether elements may hold references. A tail of data has no slots and one chunk, however long it is. `[BOUND]`
-    pub tail_refers: bool,
+    pub(crate) tail_refers: bool,
     /// Whether the elements are plain references, one word each.
-    pub words_tail: bool,
+    pub(crate) words_tail: bool,
     /// Bytes of a cell without tail elements, header included.
-    pub fixed_cell: u64,
+    pub(crate) fixed_cell: u64,
     /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One
     /// comparison then asks whether there is room, a tail, a finalizer, an alignment to be kept.
-    pub bump_cell: u64,
+    pub(crate) bump_cell: u64,
     /// Reference offsets of the fixed part.
     pub fixed: SmallVec<[u32; 8]>,
     /// Reference offsets of an element.
@@ -174,7 +174,7 @@ impl TypeInfo {
     }
 
     /// Returns the function that clears weak slots of this type's objects, if null is not stored.
-    pub fn on_clear(&self) -> Option<ClearFunction> {
+    pub(crate) fn on_clear(&self) -> Option<ClearFunction> {
         let clear = self.on_clear.load(Ordering::Acquire);
         // SAFETY: 0, or what `set_on_clear` was given.
         unsafe { std::mem::transmute::<usize, Option<ClearFunction>>(clear) }
@@ -272,12 +272,12 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
 }
 
 /// Whether any type that was ever registered has a finalizer.
-pub fn has_finalizers() -> bool {
+pub(crate) fn has_finalizers() -> bool {
     HAS_FINALIZERS.load(Ordering::Acquire)
 }
 
 /// Whether the finalizers of any type that was ever registered run in an order.
-pub fn has_ordered_finalizers() -> bool {
+pub(crate) fn has_ordered_finalizers() -> bool {
     HAS_ORDERED_FINALIZERS.load(Ordering::Acquire)
 }
 
@@ -293,20 +293,20 @@ pub fn forget(descriptor: *const TypeDescriptor) {
 
 /// Every address that `word` may stand for: itself, and what the pointer masks of the program's tagged types make of it.
 /// For zeal, which must protect a word whose type it does not know.
-pub fn possible_addresses(word: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn possible_addresses(word: u64) -> impl Iterator<Item = u64> {
     let masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     [u64::MAX, !7].into_iter().chain(masks).map(move |mask| word & mask)
 }
 
 /// The masks that take a word of unknown type to an address, besides all ones; they only become more.
-pub fn pointer_masks() -> List<u64> {
+pub(crate) fn pointer_masks() -> List<u64> {
     let masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
     std::iter::once(!7).chain(masks.iter().copied()).collect()
 }
 
 /// How many those are.
 #[inline(always)]
-pub fn pointer_mask_count() -> usize {
+pub(crate) fn pointer_mask_count() -> usize {
     MASK_COUNT.load(Ordering::Acquire)
 }
 

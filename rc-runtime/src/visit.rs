@@ -70,12 +70,12 @@ impl TypeInfo {
     }
 
     /// The payload bytes of `object` in which references may lie.
-    pub fn reference_bytes(&self, object: ObjectRef) -> std::ops::Range<u64> {
+    pub(crate) fn reference_bytes(&self, object: ObjectRef) -> std::ops::Range<u64> {
         0..self.size + if self.tail_refers { self.stride * self.length(object) } else { 0 }
     }
 
     /// The payload bytes of a chunk, without elements that are data.
-    pub fn bytes_of_chunk(&self, object: ObjectRef, chunk: u64) -> std::ops::Range<u64> {
+    pub(crate) fn bytes_of_chunk(&self, object: ObjectRef, chunk: u64) -> std::ops::Range<u64> {
         let (fixed, first, last) = self.bounds(object, Part::Chunk(chunk));
         let start = if fixed { 0 } else { self.size + first * self.stride };
         start..self.size + last * self.stride
@@ -170,7 +170,7 @@ impl TypeInfo {
 
     /// Calls `visit` with the references in those parts of a traced object that lie at the payload's `bytes`: the fixed part if
     /// they begin there, and the elements they touch.
-    pub fn for_each_reference_near(
+    pub(crate) fn for_each_reference_near(
         &self,
         object: ObjectRef,
         bytes: std::ops::Range<u64>,
@@ -237,7 +237,7 @@ impl TypeInfo {
     /// Writes the snapshot of `part`, as its words are now, to `out`, which has [`snapshot_words`](Self::snapshot_words)
     /// entries.
     #[inline(always)]
-    pub fn take_snapshot(&self, object: ObjectRef, part: Part, out: &mut [u64]) {
+    pub(crate) fn take_snapshot(&self, object: ObjectRef, part: Part, out: &mut [u64]) {
         if let Some(words) = self.words_in_a_row(object, part) {
             return out.copy_from_slice(words);
         }

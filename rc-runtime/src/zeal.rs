@@ -36,7 +36,7 @@ pub struct Birth {
     /// One past the last payload byte.
     pub end: u64,
     /// Header meta without flags.
-    pub type_meta: u32,
+    pub(crate) type_meta: u32,
     /// Where compiled code asked for it, or called what did.
     pub made: PlaceId,
     /// When it was found dead.
@@ -78,7 +78,7 @@ impl Zeal {
     }
 
     /// Registers a new object of a prompt heap, in which nothing is young.
-    pub fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
+    pub(crate) fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
         let birth = Birth { end, type_meta, made: self.here, died: None };
@@ -88,7 +88,7 @@ impl Zeal {
     }
 
     /// Notes an object's death, in the header too, and poisons it.
-    pub fn quarantine(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
+    pub(crate) fn quarantine(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
             birth.died = Some(Death { epoch, place: self.here });
         }

@@ -150,7 +150,7 @@ pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder, TypeId};
 pub use type_error::TypeError;
 
-/// The answer of [`Heap::last_report`].
+/// The result of [`Heap::last_report`].
 ///
 /// ```
 /// use tally::{Heap, HeapOptions, TypeBuilder};
@@ -230,7 +230,7 @@ pub use tally_heap::memory::range::RangeError;
 /// ```
 #[doc(inline)]
 pub use tally_heap::report::histogram::Histogram;
-/// The answer of [`Heap::statistics`].
+/// The result of [`Heap::statistics`].
 ///
 /// ```
 /// use tally::{Heap, HeapOptions, TypeBuilder};
@@ -250,7 +250,7 @@ pub use tally_heap::report::histogram::Histogram;
 /// ```
 #[doc(inline)]
 pub use tally_heap::report::statistics::Statistics;
-/// The answer of [`Heap::leak_report`].
+/// The result of [`Heap::leak_report`].
 ///
 /// ```
 /// use tally::{Heap, HeapOptions};

@@ -221,7 +221,7 @@ impl<'h> Scope<'h> {
         self.safepoint(InnerHeap::poll_if_asked);
     }
 
-    /// Collects everything that nothing reaches. Answers how many objects died.
+    /// Collects everything that nothing reaches. Returns how many objects died.
     pub fn collect(&mut self) -> u64 {
         self.safepoint(InnerHeap::collect)
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask ablate`: heuristics of the collector are switched off, one at a time; what changes is what each has earned.
 //!
 //! `benches/ablations.toml` holds the rows ([`Ablation`]). Each is a change to one file, which is applied in a copy of the
-//! tree. The runtime is built there, the programs of ablate/programs.rs are linked with it, and cachegrind counts their
+//! tree. The runtime is built there, and the compiler if it is what changes; the programs of ablate/programs.rs are linked with it, and cachegrind counts their
 //! instructions, in slices of fixed units of work, so that counts repeat. Printed are the best and the worst change of
 //! instructions, and the changes of peak memory and of marks. Processor time is noted, too, and depends on what else runs.
 //!
@@ -40,7 +40,8 @@ pub struct Arguments {
     /// A further program: a C file and its arguments in one word; may be given more than once
     #[arg(long, value_name = "FILE.c ARGUMENTS")]
     program: Vec<String>,
-    /// Only this mode: deferred, prompt, or in-slices (the prompt plan with a pause goal); may be given more than once
+    /// Only this mode: deferred, prompt, in-slices (the prompt plan with a pause goal), or default-epochs (the deferred plan
+    /// with epochs that may grow, for rows that ask for it); may be given more than once
     #[arg(long, value_name = "MODE")]
     mode: Vec<String>,
     /// Print the table as a row of Markdown each
@@ -65,6 +66,8 @@ struct Ablation {
     what: String,
     /// The plan that has it; without one, both.
     plan: Option<String>,
+    /// The one mode that can show it.
+    mode: Option<String>,
     /// The test that holds the bound for which it stays, whatever it earns.
     holds: Option<String>,
     /// The source file, from the project's folder.
@@ -90,7 +93,15 @@ impl Ablation {
     }
 
     fn concerns(&self, mode: &Mode) -> bool {
-        self.plan.as_ref().is_none_or(|plan| plan == mode.plan)
+        match &self.mode {
+            Some(name) => name == mode.name,
+            None => mode.is_common && self.plan.as_ref().is_none_or(|plan| plan == mode.plan),
+        }
+    }
+
+    /// Whether the compiler is built anew, too, and not the runtime alone.
+    fn changes_compiler(&self) -> bool {
+        self.file.starts_with("frontend-glue/")
     }
 }
 
@@ -118,14 +129,16 @@ pub fn ablate(arguments: &Arguments) -> Outcome {
     let modes = programs::modes(&arguments.mode)?;
     let bench = Bench { tally: run::build_tally()?, folder: &folder, programs: &programs, modes };
     let mut results = Results::read(&folder)?;
-    bench.measure(&mut results, UNCHANGED, &|_| true)?;
+    bench.measure(&mut results, UNCHANGED, false, &|_| true)?;
     let mut failed = Vec::new();
     for row in &list {
         if bench.is_measured(&results, &row.name, &|mode| row.concerns(mode)) {
             continue;
         }
         let measured = row.patch().with(&copy, PLACE, || {
-            bench.measure(&mut results, &row.name, &|mode| row.concerns(mode)).map_err(|failure| failure.to_string())
+            let compiles = row.changes_compiler();
+            let measured = bench.measure(&mut results, &row.name, compiles, &|mode| row.concerns(mode));
+            measured.map_err(|failure| failure.to_string())
         });
         match measured {
             Ok(()) => eprintln!("{}", results.summary(&row.name, UNCHANGED)),
@@ -167,20 +180,27 @@ impl Bench<'_> {
         self.wanted(concerns).iter().all(|(program, mode)| results.has(row, &mode.title(program)))
     }
 
-    /// Builds the copy as it is now, links the programs, and runs them.
-    fn measure(&self, results: &mut Results, row: &str, concerns: &dyn Fn(&Mode) -> bool) -> Result<(), Failure> {
+    /// Builds the copy as it is now, its compiler, too, if that is asked for; links the programs, and runs them.
+    fn measure(
+        &self,
+        results: &mut Results,
+        row: &str,
+        compiles: bool,
+        concerns: &dyn Fn(&Mode) -> bool,
+    ) -> Result<(), Failure> {
         let mut wanted = self.wanted(concerns);
         wanted.retain(|(program, mode)| !results.has(row, &mode.title(program)));
         if wanted.is_empty() {
             return Ok(());
         }
-        let runtime = self.build_runtime()?;
+        let runtime = self.build("aot-runtime", "libtally.a")?;
+        let tally = if compiles { self.build("tally-llvm", "tally")? } else { self.tally.clone() };
         let mut builds: Vec<(&Program, &str)> = wanted.iter().map(|(program, mode)| (*program, mode.plan)).collect();
         builds.sort_by_key(|(program, plan)| (program.executable(), *plan));
         builds.dedup_by_key(|(program, plan)| (program.executable(), *plan));
         let executables = self.folder.join("programs");
         std::fs::create_dir_all(&executables).map_err(|error| Failure::step(format!("{PLACE}: {error}")))?;
-        process::side_by_side(&builds, |(program, plan)| program.build(&self.tally, &runtime, plan, &executables))
+        process::side_by_side(&builds, |(program, plan)| program.build(&tally, &runtime, plan, &executables))
             .into_iter()
             .collect::<Result<Vec<_>, _>>()?;
         let runs = process::side_by_side(&wanted, |(program, mode)| program.run(mode, &executables));
@@ -191,13 +211,13 @@ impl Bench<'_> {
     }
 
     /// Debug information is left out: it costs half of the time and is not counted.
-    fn build_runtime(&self) -> Result<std::path::PathBuf, Failure> {
+    fn build(&self, package: &str, product: &str) -> Result<std::path::PathBuf, Failure> {
         let target = self.folder.join("target");
         let mut cargo = process::cargo();
-        cargo.current_dir(self.folder.join("tree")).args(["build", "--quiet", "--release", "-p", "aot-runtime"]);
+        cargo.current_dir(self.folder.join("tree")).args(["build", "--quiet", "--release", "-p", package]);
         cargo.env("CARGO_TARGET_DIR", &target).env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_RELEASE_DEBUG", "0");
         process::output_of(&mut cargo)?;
-        Ok(target.join("release/libtally.a"))
+        Ok(target.join("release").join(product))
     }
 }
 
@@ -224,10 +244,8 @@ mod tests {
                 complaints.push(format!("there is no test `{test}`"));
             }
         }
-        for plan in list.iter().filter_map(|row| row.plan.as_deref()) {
-            if !programs::MODES.iter().any(|mode| mode.plan == plan) {
-                complaints.push(format!("there is no plan `{plan}`"));
-            }
+        for row in list.iter().filter(|row| !programs::MODES.iter().any(|mode| row.concerns(mode))) {
+            complaints.push(format!("{}: there is no such plan or mode", row.name));
         }
         assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
     }

@@ -158,13 +158,13 @@ pub fn plan() -> Plan {
 
 /// Whether heaps count what is allocated: a module reads the counters, or no module is registered and native code may
 /// read them.
-pub fn counts_are_wanted() -> bool {
+pub(crate) fn counts_are_wanted() -> bool {
     let modules = modules();
     modules.is_empty() || modules.values().any(|module| module.counts)
 }
 
 /// Returns the plan for a heap of compiled code, and fixes it for the process: heaps outlive modules.
-pub fn plan_for_heap() -> Plan {
+pub(crate) fn plan_for_heap() -> Plan {
     *PLAN_OF_HEAPS.get_or_init(plan)
 }
 

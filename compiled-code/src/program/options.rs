@@ -111,7 +111,7 @@ pub fn parse_allocation(text: &str) -> Result<u64, OptionError> {
 ///
 /// # Errors
 /// [`OptionError::Units`].
-pub fn parse_units(text: &str) -> Result<u32, OptionError> {
+pub(crate) fn parse_units(text: &str) -> Result<u32, OptionError> {
     text.trim().parse().ok().filter(|&units| units != 0).ok_or_else(|| OptionError::Units(text.to_owned()))
 }
 
@@ -141,7 +141,7 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 impl RunOptions {
     /// The options of the program's heaps. A pause goal halves into slice budgets, since a slice may overrun by one
     /// chunk.
-    pub fn heap_options(&self) -> HeapOptions {
+    pub(crate) fn heap_options(&self) -> HeapOptions {
         let default = HeapOptions::default();
         HeapOptions {
             heap_limit: self.heap_limit,
@@ -172,7 +172,7 @@ impl RunOptions {
     ///
     /// # Errors
     /// As [`from_env`](Self::from_env).
-    pub fn from_variables(read: impl Fn(&str) -> Option<String>) -> Result<RunOptions, OptionError> {
+    pub(crate) fn from_variables(read: impl Fn(&str) -> Option<String>) -> Result<RunOptions, OptionError> {
         fn get<T>(
             text: Option<String>,
             variable: &'static str,

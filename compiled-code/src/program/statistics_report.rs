@@ -25,7 +25,7 @@ pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c
 }
 
 /// The statistics with their keys, in the order of `docs/use/running.md`.
-pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
+pub(crate) fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     vec![
         ("epochs", statistics.epochs),
         ("slices", statistics.slices),

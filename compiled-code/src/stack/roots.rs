@@ -37,7 +37,7 @@ use tally_heap::{Heap, ObjectRef, zeal};
 
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
-pub struct StackRoots {
+pub(crate) struct StackRoots {
     snapshot: Arc<Snapshot>,
     version: u64,
     shadow_types: ShadowTypes,

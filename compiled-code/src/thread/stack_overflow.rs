@@ -12,7 +12,7 @@
 //! ever.
 //!
 //! A process has one handler of SIGSEGV. If one is installed already, it stays and ours is not installed, unless the
-//! host wants it ([`report_overflows`]). A handler that is installed later replaces ours.
+//! host wants it (`report_overflows`). A handler that is installed later replaces ours.
 //!
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
@@ -31,7 +31,7 @@ pub extern "C" fn tally_report_overflows(on: i32) {
 
 /// Installs the handler, even in front of one that the host has (which then gets the faults after us, overflows
 /// included). With `false`, removes it, and heaps of threads no longer install it.
-pub fn report_overflows(on: bool) {
+pub(crate) fn report_overflows(on: bool) {
     let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     WANTED.store(on, Ordering::Release);
     match (on, is_installed()) {

@@ -49,7 +49,7 @@ use tally_heap::Heap;
 
 /// The driver of a heap of the prompt plan.
 #[derive(Debug, Default)]
-pub struct PromptDriver {
+pub(crate) struct PromptDriver {
     /// How far an explicit collection in parts has come.
     progress: Progress,
     /// What roots hold.

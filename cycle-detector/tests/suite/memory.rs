@@ -1,6 +1,7 @@
 //! Memory runs out, under both plans: limits, the callbacks in front of them, failures that were asked for. The program goes on.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
@@ -330,6 +331,52 @@ fn a_callback_that_takes_itself_off_is_not_called_again() {
         }
         assert_eq!(*told.borrow(), [1, 2], "{plan:?}");
     }
+}
+
+/// It is as it was before the call, wherever the next safepoint is: nothing of the first call is left on the stack.
+#[test]
+fn a_callback_left_by_a_panic_is_called_again_from_deeper_on_the_stack() {
+    for plan in Plan::ALL {
+        let mut m = mutator(plan);
+        let told = Told::default();
+        let (note, other) = (note_of(&told), note_of(&told));
+        m.on_soft_limit(move |_, _| {
+            note(1);
+            panic!("the soft limit");
+        });
+        m.on_out_of_memory(move |_, _| {
+            other(2);
+            panic!("the end");
+        });
+        for depth in [0, 100] {
+            m.set_limits(Some(1), None);
+            let left = catch_unwind(AssertUnwindSafe(|| at_depth(depth, &mut || allocate_and_poll(&mut m))));
+            assert!(left.is_err(), "{plan:?}");
+            m.set_limits(None, Some(1));
+            let left = catch_unwind(AssertUnwindSafe(|| at_depth(depth, &mut || drop(fill(&mut m)))));
+            assert!(left.is_err(), "{plan:?}");
+        }
+        assert_eq!(*told.borrow(), [1, 2, 1, 2], "{plan:?}");
+        m.set_limits(None, None);
+        m.truncate_roots(0);
+        m.collect();
+        m.verify().expect("a sound heap");
+    }
+}
+
+fn allocate_and_poll(m: &mut Mutator) {
+    m.allocate(type_of(&NODE)).expect("room");
+    m.poll();
+}
+
+/// Calls `work` below so many frames of a kilobyte.
+fn at_depth(frames: u32, work: &mut dyn FnMut()) {
+    let frame = std::hint::black_box([0u8; 1024]);
+    match frames {
+        0 => work(),
+        _ => at_depth(frames - 1, work),
+    }
+    std::hint::black_box(frame);
 }
 
 /// Between two looks at the heap it was below the limit.

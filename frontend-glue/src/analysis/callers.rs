@@ -35,7 +35,7 @@ pub fn of(callee: FunctionValue<'_>) -> Vec<FunctionValue<'_>> {
 }
 
 /// Whether a function has a gc strategy.
-pub fn has_gc(function: FunctionValue) -> bool {
+pub(crate) fn has_gc(function: FunctionValue) -> bool {
     // `FunctionValue::get_gc` reads a null where there is none.
     // SAFETY: the function is alive; null is LLVM's answer for a function without gc.
     !unsafe { LLVMGetGC(function.as_value_ref()) }.is_null()

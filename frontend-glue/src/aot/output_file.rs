@@ -36,7 +36,7 @@ pub enum OutputError {
 
 /// A result in the making. Dropped without [`finish`](OutputFile::finish), it leaves no trace.
 #[derive(Debug)]
-pub struct OutputFile {
+pub(crate) struct OutputFile {
     folder: tempfile::TempDir,
     place: PathBuf,
     destination: Destination,
@@ -71,7 +71,7 @@ impl OutputFile {
     }
 
     /// Prepares to write an executable: its place may be no device or FIFO.
-    pub fn for_executable(place: &Path) -> Result<OutputFile, OutputError> {
+    pub(crate) fn for_executable(place: &Path) -> Result<OutputFile, OutputError> {
         let output = OutputFile::new(place)?;
         match output.destination {
             Destination::File(_) => Ok(output),
@@ -103,7 +103,7 @@ impl OutputFile {
 }
 
 /// Refuses to write over one of the files that the result is made from.
-pub fn spare_inputs(place: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
+pub(crate) fn spare_inputs(place: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
     let is_input = identity(place).is_some_and(|there| inputs.iter().any(|input| identity(input) == Some(there)));
     if is_input {

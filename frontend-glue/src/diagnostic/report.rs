@@ -23,7 +23,7 @@ use std::ops::Range;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// The module is refused.
     Error,
     /// The module is accepted.
@@ -49,7 +49,7 @@ impl Severity {
 
 /// Shows findings.
 #[derive(Debug, Default)]
-pub struct Reporter {
+pub(crate) struct Reporter {
     sources: Sources,
     /// Whether words are coloured, by the escape sequences of terminals.
     colored: bool,

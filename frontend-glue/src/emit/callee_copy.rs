@@ -23,7 +23,7 @@ pub(crate) fn before_code_generation(module: Module) {
 }
 
 /// Copies all callees that passes might turn into such elements.
-pub fn for_other_tools(module: &inkwell::module::Module) {
+pub(crate) fn for_other_tools(module: &inkwell::module::Module) {
     copy_where(Module::of(module), |_| true);
 }
 

@@ -4,14 +4,14 @@
 //! made through LLVM's C interface writes sections (`.ctors`) that linkers and C libraries no longer run, and ORC,
 //! through its C interface, runs no constructors at all. So the arrays are replaced just before emission.
 //!
-//! [`place_for_linker`] makes a pointer of each entry in the section that the linker sorts and the
+//! `place_for_linker` makes a pointer of each entry in the section that the linker sorts and the
 //! C library runs:
 //!
 //! ```text
 //!   @tally.constructor = internal global ptr @f, section ".init_array.101"   (.fini_array.101)
 //! ```
 //!
-//! [`export_for_host`] makes tables under names that can be looked up:
+//! `export_for_host` makes tables under names that can be looked up:
 //!
 //! ```text
 //!   @tally.constructors.3 = constant { i64 n, [n x { i64 priority, ptr function }] }
@@ -37,7 +37,7 @@ const USUAL_PRIORITY: u64 = 65535;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Lower runs earlier (constructors) or later (destructors).
-    pub priority: u64,
+    pub(crate) priority: u64,
     /// `extern "C" fn()`.
     pub function: u64,
 }
@@ -85,7 +85,7 @@ impl Kind {
 }
 
 /// Replaces both of LLVM's arrays by pointers in the sections that the C library runs.
-pub fn place_for_linker(module: &Module) {
+pub(crate) fn place_for_linker(module: &Module) {
     for kind in [Kind::Constructors, Kind::Destructors] {
         for entry in take(module, kind) {
             let pointer = module.add_global(entry.function.get_type(), None, kind.pointer_name());
@@ -101,7 +101,7 @@ pub fn place_for_linker(module: &Module) {
 }
 
 /// Replaces both of LLVM's arrays in `module`, the program's module number `index`, by tables.
-pub fn export_for_host(module: &Module, index: usize) {
+pub(crate) fn export_for_host(module: &Module, index: usize) {
     for kind in [Kind::Constructors, Kind::Destructors] {
         let entries = take(module, kind);
         add_table(module, &kind.symbol(index), &entries);
@@ -111,7 +111,7 @@ pub fn export_for_host(module: &Module, index: usize) {
 /// Reads the table at `address`.
 ///
 /// # Safety
-/// `address` must be that of a table made by [`export_for_host`], in memory.
+/// `address` must be that of a table made by `export_for_host`, in memory.
 pub unsafe fn read(address: u64) -> Vec<Entry> {
     let words = address as *const u64;
     // SAFETY: the caller's duty; the first word counts the entries that follow.

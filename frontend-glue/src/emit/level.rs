@@ -40,7 +40,7 @@ impl Level {
     }
 
     /// The code generator's level.
-    pub fn code_generation(self) -> OptimizationLevel {
+    pub(crate) fn code_generation(self) -> OptimizationLevel {
         match self {
             Level::O0 => OptimizationLevel::None,
             Level::O1 => OptimizationLevel::Less,

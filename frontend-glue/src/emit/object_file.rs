@@ -26,7 +26,7 @@ use thiserror::Error;
 pub const STACK_MAPS: &str = ".llvm_stackmaps";
 
 /// The symbol of a module's registration record.
-pub const MODULE_RECORD: &str = "tally.module";
+pub(crate) const MODULE_RECORD: &str = "tally.module";
 
 /// Offset in the record of the size of the stack maps.
 const STACK_MAPS_SIZE_OFFSET: u64 = 24;

@@ -39,7 +39,7 @@ pub struct ThreadLocalError {
 pub const ADDRESS: &str = "tally.thread_local";
 
 /// Prefix of the name of a variable's description.
-pub const DESCRIPTION: &str = "tally.tls.";
+pub(crate) const DESCRIPTION: &str = "tally.tls.";
 
 /// Replaces the thread-local variables of `module`.
 pub fn replace(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), ThreadLocalError> {

@@ -4,7 +4,7 @@
 //! absurd amount of memory and abort, or follow a bad pointer. To the caller of `tally` that is bad input, and must
 //! look so. A program under `tally run` has its own signals, so the net is removed before `main` is called.
 //!
-//! The message names the file that the crashing thread was [`WorkingOn`], and so does that of LLVM's fatal errors.
+//! The message names the file that the crashing thread was `WorkingOn`, and so does that of LLVM's fatal errors.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -23,7 +23,7 @@ const SIGNALS: [c_int; 6] = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT];
 const MESSAGE: &[u8] = b"crashed while compiling: the input is damaged, or this is a bug in LLVM or Tally\n";
 
 /// The net; dropping it removes it.
-pub struct CrashNet {
+pub(crate) struct CrashNet {
     before: [sigaction; SIGNALS.len()],
 }
 
@@ -31,7 +31,7 @@ pub struct CrashNet {
 static SPREAD: AtomicBool = AtomicBool::new(false);
 
 /// Whether a crash would end in a message: the process is a compiler's, and no program runs in it.
-pub fn is_spread() -> bool {
+pub(crate) fn is_spread() -> bool {
     SPREAD.load(Relaxed)
 }
 
@@ -76,7 +76,7 @@ impl std::fmt::Debug for CrashNet {
 
 /// Records that this thread works on a file, until it is dropped.
 #[derive(Debug)]
-pub struct WorkingOn<'a> {
+pub(crate) struct WorkingOn<'a> {
     before: Option<(*const u8, usize)>,
     path: PhantomData<&'a Path>,
 }
@@ -101,7 +101,7 @@ impl Drop for WorkingOn<'_> {
 }
 
 /// Passes the name of the file that this thread works on to `say`, if there is one.
-pub fn with_file(say: impl FnOnce(&[u8])) {
+pub(crate) fn with_file(say: impl FnOnce(&[u8])) {
     if let Some((name, length)) = FILE.get() {
         // SAFETY: a `WorkingOn` that is alive borrows the name for as long as this is set.
         say(unsafe { std::slice::from_raw_parts(name, length) });

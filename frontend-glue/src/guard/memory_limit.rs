@@ -25,13 +25,13 @@ static READING: AtomicBool = AtomicBool::new(false);
 
 /// The limit; dropping it lifts it.
 #[derive(Debug)]
-pub struct MemoryLimit {
+pub(crate) struct MemoryLimit {
     before: Option<rlimit>,
 }
 
 impl MemoryLimit {
     /// Sets the limit for reading a file of `bytes` bytes.
-    pub fn for_reading(bytes: usize) -> MemoryLimit {
+    pub(crate) fn for_reading(bytes: usize) -> MemoryLimit {
         let before = if crash_net::is_spread() { lower_to(bytes as u64) } else { None };
         READING.store(before.is_some(), Relaxed);
         MemoryLimit { before }

@@ -3,7 +3,7 @@
 //! LLVM reports in three ways. Functions that can fail return a message (the caller deals with it). A context reports
 //! *diagnostics*; without a handler an error among them prints and calls `exit(1)`. A *fatal error*, after which LLVM
 //! cannot continue, aborts. [`listen`] handles the second way: it gathers diagnostics per thread, and the caller of a
-//! pass or of the code generator gets them from [`take`] afterwards. [`catch_fatal_errors`] handles the third: one
+//! pass or of the code generator gets them from [`take`] afterwards. `catch_fatal_errors` handles the third: one
 //! line and exit status 2, because LLVM must not be entered again after it.
 
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ use crate::guard::crash_net;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Whether the module cannot be used after it.
-    pub is_error: bool,
+    pub(crate) is_error: bool,
     /// LLVM's words.
     pub text: String,
 }
@@ -56,7 +56,7 @@ pub fn take() -> Vec<Message> {
 }
 
 /// The errors among [`take`]'s messages, joined by line ends; warnings are printed on the way.
-pub fn take_errors() -> Option<String> {
+pub(crate) fn take_errors() -> Option<String> {
     let (errors, others): (Vec<_>, Vec<_>) = take().into_iter().partition(|m| m.is_error);
     for warning in others {
         eprintln!("tally: LLVM: {warning}");
@@ -66,7 +66,7 @@ pub fn take_errors() -> Option<String> {
 }
 
 /// Turns LLVM's fatal errors into a message and exit status 2. Once per process is enough.
-pub fn catch_fatal_errors() {
+pub(crate) fn catch_fatal_errors() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     // SAFETY: the handler may be installed at any time while no other is; `Once` ensures that.
     ONCE.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(stop_at_fatal_error)) });

@@ -103,20 +103,20 @@ impl Linker {
     }
 
     /// Adds an object; `name` appears in messages.
-    pub fn add_object(&self, object: &[u8], name: &str) -> Result<(), LinkError> {
+    pub(crate) fn add_object(&self, object: &[u8], name: &str) -> Result<(), LinkError> {
         let buffer = copy(object, name);
         // SAFETY: the buffer is handed over.
         check(unsafe { LLVMOrcLLJITAddObjectFile(self.jit, self.library, buffer) })
     }
 
     /// Makes a tracker for objects that will be removed together.
-    pub fn tracker(&self) -> Tracker {
+    pub(crate) fn tracker(&self) -> Tracker {
         // SAFETY: the library is alive.
         Tracker(unsafe { LLVMOrcJITDylibCreateResourceTracker(self.library) })
     }
 
     /// Adds an object that goes away with its tracker.
-    pub fn add_object_to(&self, tracker: &Tracker, object: &[u8], name: &str) -> Result<(), LinkError> {
+    pub(crate) fn add_object_to(&self, tracker: &Tracker, object: &[u8], name: &str) -> Result<(), LinkError> {
         let buffer = copy(object, name);
         // SAFETY: the buffer is handed over; the tracker is of this linker's library.
         check(unsafe { LLVMOrcLLJITAddObjectFileWithRT(self.jit, tracker.0, buffer) })
@@ -161,7 +161,7 @@ impl Linker {
 
 /// Objects that are removed together. When it is dropped, they stay as long as the linker.
 #[derive(Debug)]
-pub struct Tracker(LLVMOrcResourceTrackerRef);
+pub(crate) struct Tracker(LLVMOrcResourceTrackerRef);
 
 impl Tracker {
     /// Unmaps the objects and forgets their symbols. The caller must ensure that no code in them runs on, and that

@@ -2,7 +2,7 @@
 //!
 //! Clang emits IR that is not optimised but may be (`-O1`, passes off): the lowering must see every root before
 //! anything is inlined. Its verifier is off too, because a C function that declares roots has no gc attribute yet,
-//! which C cannot express. [`mark_rooting_functions`] adds it for C; after that the module is like any other, and is
+//! which C cannot express. `mark_rooting_functions` adds it for C; after that the module is like any other, and is
 //! verified like any other. (LLVM's readers verify modules with debug information while they upgrade it, and abort;
 //! clang's needs no upgrade, so [`compile`] turns that off, with LLVM's own option for it.)
 //!
@@ -113,7 +113,7 @@ fn leave_debug_info_alone() {
 
 /// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to those that call
 /// one: they may hold its result, and `tally verify` must check them. A module without such functions is not changed.
-pub fn mark_rooting_functions(module: &Module) {
+pub(crate) fn mark_rooting_functions(module: &Module) {
     let services = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.returns_reference()).map(|symbol| symbol.name);
     let rooting = ROOTING.into_iter().chain(services);
     let mut waiting: Vec<FunctionValue> = rooting.flat_map(|name| callers::of_name(module, name)).collect();

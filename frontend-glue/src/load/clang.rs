@@ -14,7 +14,7 @@ use thiserror::Error;
 pub const VERSION: u32 = 22;
 
 /// The environment variable that names the clang to use, without a search.
-pub const OVERRIDE: &str = "TALLY_CLANG";
+pub(crate) const OVERRIDE: &str = "TALLY_CLANG";
 
 /// Why there is no clang.
 #[derive(Debug, Error)]
@@ -45,7 +45,7 @@ pub fn find() -> Result<OsString, ClangMissing> {
 }
 
 /// Whether `clang` has an lld to link with (`-fuse-ld=lld` fails if it has none).
-pub fn has_lld(clang: &OsString) -> bool {
+pub(crate) fn has_lld(clang: &OsString) -> bool {
     Command::new(clang).arg("-print-prog-name=ld.lld").output().is_ok_and(|answer| {
         let path = String::from_utf8_lossy(&answer.stdout);
         let path = Path::new(path.trim_end());

@@ -102,7 +102,7 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
 
 /// Reads a file that is an object for a linker, or something that was linked; `None` if it is neither, or cannot be
 /// read: [`read`] then returns the reason.
-pub fn read_object(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
+pub(crate) fn read_object(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let Some(mut file) = is_file.then(|| File::open(path).ok()).flatten() else { return Ok(None) };
     let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };

@@ -20,7 +20,7 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The line table of an object.
 #[derive(Debug, Default)]
-pub struct LineTable<'a> {
+pub(crate) struct LineTable<'a> {
     /// By `start`.
     rows: Vec<Row>,
     files: Vec<&'a str>,

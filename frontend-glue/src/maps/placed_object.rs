@@ -95,13 +95,13 @@ impl<'data> PlacedObject<'data> {
 
     /// The addresses of the symbols whose names `wanted` accepts. An object that was made of several has several, all
     /// local.
-    pub fn addresses_of(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = u64> {
+    pub(crate) fn addresses_of(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = u64> {
         self.symbols.iter().filter(move |&&(_, name)| wanted(name)).map(|&(address, _)| address)
     }
 
     /// The symbol at an address, or before it in the same section, and the distance. Of several at one address the
     /// first.
-    pub fn symbol_at(&self, address: u64) -> Option<(&'data str, u64)> {
+    pub(crate) fn symbol_at(&self, address: u64) -> Option<(&'data str, u64)> {
         let behind = self.symbols.partition_point(|&(start, _)| start <= address);
         let &(start, _) = self.symbols.get(behind.checked_sub(1)?)?;
         let first = self.symbols.partition_point(|&(other, _)| other < start);

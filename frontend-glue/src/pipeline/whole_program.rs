@@ -47,7 +47,7 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
 }
 
 /// A heap has one plan, and so has a program: a finding about the first module of another plan than those before.
-pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+pub(crate) fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
     let mut first: Option<(Plan, String)> = None;
     for (module, file) in modules.iter().zip(files) {
         let raw = llvm::Module::of(module);
@@ -81,7 +81,11 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
 
 /// A finding about the first function whose strategy's roots Tally does not find, if another module has objects of
 /// Tally's heap.
-pub fn no_roots_unread(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+pub(crate) fn no_roots_unread(
+    modules: &[Module],
+    files: &[PathBuf],
+    gc_names: &[(String, Plan)],
+) -> Result<(), Diagnostic> {
     let names = || files.iter().map(|file| file.to_string_lossy());
     let raw = || modules.iter().map(llvm::Module::of);
     let mut all = raw().zip(names());
@@ -134,7 +138,7 @@ fn strategy_in_use(modules: &[Module], gc_names: &[(String, Plan)]) -> String {
 }
 
 /// Makes a module fit into a process in which other modules have gc functions.
-pub fn adopt_into_host(module: &Module, gc_names: &[(String, Plan)]) {
+pub(crate) fn adopt_into_host(module: &Module, gc_names: &[(String, Plan)]) {
     let is_managed =
         pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
     if !is_managed {

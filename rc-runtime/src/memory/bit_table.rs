@@ -67,7 +67,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
 
     /// Asks for the bit's word of what `word` refers to; any word will do.
     #[inline(always)]
-    pub fn prefetch_of(self, word: u64) {
+    pub(crate) fn prefetch_of(self, word: u64) {
         prefetch(((word >> (SHIFT + 6)) << 3).wrapping_add(Self::BIAS));
     }
 
@@ -117,7 +117,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     ///
     /// # Safety
     /// The bytes lie in blocks of a heap of this thread.
-    pub unsafe fn clear_range(self, start: u64, end: u64) {
+    pub(crate) unsafe fn clear_range(self, start: u64, end: u64) {
         self.fill(start, end, false);
     }
 
@@ -171,7 +171,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     /// # Safety
     /// The bytes lie in a block of a heap of this thread.
     #[inline(always)]
-    pub unsafe fn clear_touched(self, start: u64, end: u64) {
+    pub(crate) unsafe fn clear_touched(self, start: u64, end: u64) {
         let (index, last) = (Self::index(start), Self::index(end - 1));
         self.fill_few(index, last - index + 1, false);
     }

@@ -18,6 +18,12 @@ use crate::memory::range::{self, BLOCK_BYTES};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, Once};
 
+/// Flips, or looks, over which a heap must not have needed memory before it goes back to the system: giving back what the next epoch
+/// takes again cost a program of short-lived trees as much time in the kernel as in itself.
+pub(crate) const IDLE_LOOKS: u32 = 16;
+/// Empty blocks that a heap gives back after one of them, at most.
+pub(crate) const GIVEN_BACK_AT_ONCE: usize = 64;
+
 #[derive(Debug, Default)]
 struct Runs {
     /// First block never handed out.

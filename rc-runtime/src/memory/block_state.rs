@@ -7,17 +7,17 @@ pub mod state {
     /// No hole worth using.
     pub const FULL: u8 = 0;
     /// Empty.
-    pub const FREE: u8 = 1;
+    pub(crate) const FREE: u8 = 1;
     /// Has holes, listed.
-    pub const RECYCLABLE: u8 = 2;
+    pub(crate) const RECYCLABLE: u8 = 2;
     /// Allocated into since the last flip, or still to be swept after it.
-    pub const TOUCHED: u8 = 3;
+    pub(crate) const TOUCHED: u8 = 3;
     /// Something died in it since it was swept.
-    pub const FREED_INTO: u8 = 4;
+    pub(crate) const FREED_INTO: u8 = 4;
     /// Part of a large object.
     pub const LARGE: u8 = 5;
     /// Cells of one size, under the prompt plan.
-    pub const CELLS: u8 = 6;
+    pub(crate) const CELLS: u8 = 6;
 }
 
 /// Zeroes every table entry of a block.

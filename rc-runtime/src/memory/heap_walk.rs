@@ -41,7 +41,7 @@ impl HeapWalk {
     }
 
     /// The next of the large objects: none in the places that were passed; `None` when all were visited.
-    pub fn next_large(&mut self, large: &LargeSpace) -> Option<Option<ObjectRef>> {
+    pub(crate) fn next_large(&mut self, large: &LargeSpace) -> Option<Option<ObjectRef>> {
         let from = self.large_at;
         let end = large.places().min(from + VACANT_MAX);
         let found = (from..end).find_map(|place| Some((place, large.at(place)?)));

@@ -24,7 +24,7 @@ pub const LARGEST_SMALL_CELL: u64 = 16384;
 
 /// The heap's data about one large object.
 #[derive(Debug)]
-pub struct LargeObject {
+pub(crate) struct LargeObject {
     /// The object.
     pub object: ObjectRef,
     /// Blocks of its run.
@@ -46,24 +46,24 @@ pub struct LargeSpace {
     pub owner: u32,
     blocks: u64,
     /// Bytes of the cells of mature ones, under the deferred plan.
-    pub mature_bytes: u64,
+    pub(crate) mature_bytes: u64,
     /// Blocks of dead objects, on their way back to the system.
     pub leaving: Leaving,
     /// Blocks of dead objects that wait for new ones.
-    pub spares: SpareRuns,
+    pub(crate) spares: SpareRuns,
     /// Objects taken under the prompt plan so far.
-    pub taken_objects: u64,
+    pub(crate) taken_objects: u64,
     /// Bytes of their cells.
-    pub taken_bytes: u64,
+    pub(crate) taken_bytes: u64,
     /// The cells by size.
-    pub taken_sizes: Histogram,
+    pub(crate) taken_sizes: Histogram,
     /// Where unlogged bits were cleared since the last flip.
     logged: List<Range<u64>>,
 }
 
 impl LargeSpace {
     /// Blocks that a cell of `cell` bytes of a type needs; `None` when that is absurd.
-    pub fn blocks_for(cell: u64, info: &TypeInfo) -> Option<u32> {
+    pub(crate) fn blocks_for(cell: u64, info: &TypeInfo) -> Option<u32> {
         let bytes = cell - HEADER_BYTES + payload_offset(info);
         u32::try_from(bytes.div_ceil(BLOCK_BYTES)).ok()
     }
@@ -81,7 +81,7 @@ impl LargeSpace {
 
     /// Blocks that must go back before a large object of `blocks` blocks may be taken, while `others` other blocks of the heap
     /// are in use: else what waits would grow without bound.
-    pub fn leaving_in_excess(&self, blocks: u32, others: u64) -> u64 {
+    pub(crate) fn leaving_in_excess(&self, blocks: u32, others: u64) -> u64 {
         let waiting = self.leaving.blocks();
         let may_wait = ((others + u64::from(blocks)) / 2).max(LEAVING_FREELY);
         waiting.saturating_sub(may_wait).max(waiting.min(u64::from(blocks.min(STEP_BLOCKS))))
@@ -94,7 +94,7 @@ impl LargeSpace {
     }
 
     /// Enters a new object of a prompt heap, of `cell` bytes: it is not young, and nothing of it is logged.
-    pub fn adopt_counted(&mut self, object: ObjectRef, blocks: u32, cell: u64) {
+    pub(crate) fn adopt_counted(&mut self, object: ObjectRef, blocks: u32, cell: u64) {
         self.enter(object, blocks, 0, 0);
         self.taken_objects += 1;
         self.taken_bytes += cell;
@@ -176,7 +176,7 @@ impl LargeSpace {
     }
 
     /// A chunk was logged in epoch `epoch`: it may be written to.
-    pub fn note_logged(&mut self, object: ObjectRef, chunk: u64, epoch: u32) {
+    pub(crate) fn note_logged(&mut self, object: ObjectRef, chunk: u64, epoch: u32) {
         self.stamps(object)[chunk as usize] = epoch;
         let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
         if !granules.is_empty() {

@@ -1,11 +1,11 @@
 //! Memory of large objects that have died: it goes back to the system in steps.
 //!
 //! The system takes some 50 µs for each MiB of written pages, so the run of a dead array of 1 GiB would stop the program
-//! for 50 ms. A run of more than [`STEP_BLOCKS`] waits here instead, and slices give back a step of its end at a time. What
+//! for 50 ms. A run of more than `STEP_BLOCKS` waits here instead, and slices give back a step of its end at a time. What
 //! a step gives back is free for the next large object at once. `[BOUND]`
 //!
 //! The waiting memory is bounded: the allocation of a large object gives back a step of it, and all that exceeds half of
-//! the other blocks in use, or [`LEAVING_FREELY`]. An explicit collection gives everything back, and so does a heap
+//! the other blocks in use, or `LEAVING_FREELY`. An explicit collection gives everything back, and so does a heap
 //! whose limit is reached.
 
 mod in_turn;
@@ -16,13 +16,13 @@ use crate::memory::range::UNLOGGED;
 use crate::turn::LastTurn;
 
 /// Blocks that go back in one step: 1 MiB.
-pub const STEP_BLOCKS: u32 = 32;
+pub(crate) const STEP_BLOCKS: u32 = 32;
 /// Units of work for each block: a MiB costs as much as 256 references that are not in the cache.
 pub const BLOCK_UNITS: i64 = 8;
 /// Units of work for each run that goes back at once: two system calls.
 const RUN_UNITS: i64 = 16;
 /// As many blocks may wait in any heap: 32 MiB.
-pub const LEAVING_FREELY: u64 = 1024;
+pub(crate) const LEAVING_FREELY: u64 = 1024;
 
 /// The blocks of a large object that has died. Of its tables only the unlogged bits may still be set.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +93,7 @@ impl Leaving {
     }
 
     /// Gives one step back; the units of work that this cost, 0 when nothing waits.
-    pub fn give_step_back(&mut self) -> i64 {
+    pub(crate) fn give_step_back(&mut self) -> i64 {
         let Some(run) = self.runs.last_mut() else { return 0 };
         let count = run.give_end_back(STEP_BLOCKS);
         let of_run = if run.blocks == 0 { RUN_UNITS } else { 0 };
@@ -113,7 +113,7 @@ impl Leaving {
     }
 
     /// Gives blocks back until at most `blocks` wait.
-    pub fn shrink_to(&mut self, blocks: u64) {
+    pub(crate) fn shrink_to(&mut self, blocks: u64) {
         while self.blocks > blocks {
             self.give_step_back();
         }

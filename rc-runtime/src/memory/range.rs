@@ -38,7 +38,7 @@ pub const UNLOGGED_BIAS: u64 = UNLOGGED_BASE - (HEAP_BASE >> 7);
 /// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
 pub const COUNTS_BIAS: u64 = COUNTS_BASE - (HEAP_BASE >> 4);
 /// Base of the count bytes; compiled code of the prompt plan changes them inline.
-pub const COUNTS_BASE: u64 = table(1);
+pub(crate) const COUNTS_BASE: u64 = table(1);
 const LIVE_BASE: u64 = table(2);
 const TRIAL_BASE: u64 = table(3);
 const MARK_BASE: u64 = table(4);
@@ -56,7 +56,7 @@ const fn table(number: u64) -> u64 {
 }
 
 /// log2 of the block size.
-pub const BLOCK_SHIFT: u32 = 15;
+pub(crate) const BLOCK_SHIFT: u32 = 15;
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 1 << BLOCK_SHIFT;
 /// log2 of the largest number of type ids (24 bits of the header).
@@ -77,6 +77,7 @@ const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
 
 /// Why no heap range could be reserved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RangeError {
     /// Not even the smallest range could be mapped at the fixed address.
     #[error(
@@ -200,7 +201,7 @@ pub fn is_reserved(address: u64) -> bool {
 
 /// Number of the block that holds `address`.
 #[inline(always)]
-pub const fn block_of(address: u64) -> u32 {
+pub(crate) const fn block_of(address: u64) -> u32 {
     ((address - HEAP_BASE) >> BLOCK_SHIFT) as u32
 }
 
@@ -234,7 +235,7 @@ pub fn prefetch(address: u64) {
 
 /// The count byte of the object at `address`.
 #[inline(always)]
-pub fn count_cell(address: u64) -> *mut u8 {
+pub(crate) fn count_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
     ((address >> 4) + COUNTS_BIAS) as *mut u8
 }
@@ -256,7 +257,7 @@ pub fn trial_cell(address: u64) -> *mut u8 {
 /// The number of the record about the word at `address`: of an object's header, the object's own ([`crate::services::special`]); of a
 /// weak slot, that slot's ([`crate::services::weak`]). It may be out of date: the record says what it is about.
 #[inline(always)]
-pub fn record_cell(address: u64) -> *mut u32 {
+pub(crate) fn record_cell(address: u64) -> *mut u32 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
     ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
 }
@@ -328,14 +329,14 @@ pub unsafe fn clear_block_info(block: u32) {
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.
 #[inline(always)]
-pub fn type_cell(id: u32) -> *mut u64 {
+pub(crate) fn type_cell(id: u32) -> *mut u64 {
     debug_assert!(id < 1 << TYPE_ID_BITS);
     (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
 }
 
 /// The number of the reading of type id `id`.
 #[inline(always)]
-pub fn reading_cell(id: u32) -> *mut u64 {
+pub(crate) fn reading_cell(id: u32) -> *mut u64 {
     debug_assert!(id < 1 << TYPE_ID_BITS);
     (READING_BASE + id as u64 * 8) as *mut u64
 }
@@ -359,7 +360,7 @@ pub unsafe fn provide_pages(start: u64, end: u64) {
 /// any. A program that goes through its objects in no order waits less for translations of their addresses then. Not
 /// for all of the range: where the system has to make huge pages first, by moving others, it costs more than it saves. Nor
 /// where stops are to be shorter than the system takes to clear one, unless the user has asked for them.
-pub fn ask_for_huge_pages(start: u64) {
+pub(crate) fn ask_for_huge_pages(start: u64) {
     let default = if SHORT_STOPS.load(Ordering::Relaxed) { 0 } else { DEFAULT_HUGE_BYTES };
     let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(default));
     if HEAP_BASE + bytes > start {
@@ -371,7 +372,7 @@ pub fn ask_for_huge_pages(start: u64) {
 }
 
 /// A heap of this process has a pause goal: if it is short, the system is not asked for huge pages from now on.
-pub fn note_pause_goal(ns: u64) {
+pub(crate) fn note_pause_goal(ns: u64) {
     if ns < HUGE_PAGE_NS {
         SHORT_STOPS.store(true, Ordering::Relaxed);
     }

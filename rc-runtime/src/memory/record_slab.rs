@@ -14,7 +14,7 @@ use crate::memory::range::prefetch;
 const CHUNK: u32 = 256;
 
 /// No record has a higher number: a bit is left for the holders of numbers.
-pub const LAST_NUMBER: u32 = u32::MAX >> 1;
+pub(crate) const LAST_NUMBER: u32 = u32::MAX >> 1;
 
 /// A record that can say, while it is none, which place is free after its own.
 pub trait Record: Default {
@@ -24,7 +24,7 @@ pub trait Record: Default {
 
 /// Records by number; 0 names none.
 #[derive(Debug)]
-pub struct Slab<T> {
+pub(crate) struct Slab<T> {
     chunks: List<Chunk<T>>,
     /// The first chunk with room, plus one; 0: none.
     open: u32,

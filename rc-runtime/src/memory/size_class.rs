@@ -22,9 +22,9 @@ const FINE_CLASSES: u32 = 15;
 /// Largest cell of those.
 const LARGEST_FINE_CELL: u64 = 128;
 /// Classes whose payloads are aligned to 8 bytes.
-pub const PLAIN_CLASSES: u32 = FINE_CLASSES + 7 * 8;
+pub(crate) const PLAIN_CLASSES: u32 = FINE_CLASSES + 7 * 8;
 /// All classes.
-pub const CLASSES: u32 = PLAIN_CLASSES + 11;
+pub(crate) const CLASSES: u32 = PLAIN_CLASSES + 11;
 
 /// The class of cells of `cell` bytes: a multiple of 8, from 16 to [`LARGEST_CELL`].
 #[inline(always)]
@@ -47,7 +47,7 @@ pub const fn aligned_class_of(cell: u64, align: u64) -> u32 {
 
 /// Bytes of a cell of `class`.
 #[inline(always)]
-pub const fn class_cell(class: u32) -> u64 {
+pub(crate) const fn class_cell(class: u32) -> u64 {
     debug_assert!(class < CLASSES);
     if class < FINE_CLASSES {
         return SMALLEST_CELL + class as u64 * 8;
@@ -61,13 +61,13 @@ pub const fn class_cell(class: u32) -> u64 {
 
 /// Byte offset in a block of the first payload.
 #[inline(always)]
-pub const fn first_payload(class: u32) -> u64 {
+pub(crate) const fn first_payload(class: u32) -> u64 {
     if class < PLAIN_CLASSES { 8 } else { class_cell(class) }
 }
 
 /// Cells in a block of `class`.
 #[inline(always)]
-pub const fn cells_per_block(class: u32) -> u64 {
+pub(crate) const fn cells_per_block(class: u32) -> u64 {
     (BLOCK_BYTES + 8 - first_payload(class)) / class_cell(class)
 }
 

@@ -7,7 +7,7 @@
 //! What no large object has needed for sixteen flips leaves, some runs at each flip. A collection that the program asks for
 //! gives all of them back, and so does a range that is used up.
 
-use crate::memory::block_source;
+use crate::memory::block_source::{self, IDLE_LOOKS};
 use crate::memory::leaving::Run;
 use crate::memory::list::List;
 use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_start};
@@ -16,14 +16,12 @@ use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_start};
 const LONGEST: usize = 32;
 /// Blocks that are kept: 4 MiB, half an epoch.
 const SPARE_BLOCKS_MAX: u64 = 128;
-/// Flips over which a block must have been spare before it leaves.
-const FLIPS: u32 = 16;
 /// Runs that leave after one flip, at most.
 const RUNS_PER_FLIP: usize = 8;
 
 /// The spare runs of one heap.
 #[derive(Debug)]
-pub struct SpareRuns {
+pub(crate) struct SpareRuns {
     /// First blocks, by the number of blocks.
     by_length: [List<u32>; LONGEST + 1],
     blocks: u64,
@@ -72,7 +70,7 @@ impl SpareRuns {
     /// At a flip: runs that have been idle go to `leave`.
     pub fn flip(&mut self, mut leave: impl FnMut(Run)) {
         self.flips += 1;
-        if self.flips == FLIPS {
+        if self.flips == IDLE_LOOKS {
             self.leaves = self.idle;
             (self.idle, self.flips) = (self.blocks, 0);
         }
@@ -182,7 +180,7 @@ mod tests {
         let mut spares = SpareRuns::default();
         (0..20).for_each(|_| assert!(spares.keep(run(1)).is_none()));
         let (mut gone, mut most) = (0, 0);
-        for _ in 0..4 * FLIPS {
+        for _ in 0..4 * IDLE_LOOKS {
             let used: Vec<u32> = (0..5).filter_map(|_| spares.take(1)).collect();
             for first in used {
                 assert!(spares.keep(Run { first, blocks: 1, armed: 0 }).is_none());

@@ -33,6 +33,7 @@ mod bin;
 mod cell_statistics;
 mod cells;
 pub mod count;
+mod drain_slice;
 mod dying;
 mod finalizer;
 mod free_blocks;
@@ -107,6 +108,7 @@ pub struct Prompt {
     scratch: List<ObjectRef>,
     /// Units of work left before the clock is looked at, or the drain stops.
     pub(crate) units_left: i64,
+    /// When the running slice began; between two drains, when the last one ended.
     slice_start: Option<std::time::Instant>,
     /// Candidates that the driver keeps for later.
     pub candidates_elsewhere: usize,

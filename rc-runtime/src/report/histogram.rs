@@ -3,11 +3,12 @@
 //! Plain words without a pointer in them: a report at exit copies the statistics of a heap whose thread is running.
 
 /// Classes of a histogram.
-pub const BUCKETS: usize = 48;
+pub(crate) const BUCKETS: usize = 48;
 
 /// Bucket `n` counts the values from 2ⁿ up to 2ⁿ⁺¹ exclusive; the first also 0, the last everything above.
 #[repr(C)]
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Histogram {
     /// The counts.
     pub buckets: [u64; BUCKETS],

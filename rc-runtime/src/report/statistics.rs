@@ -111,7 +111,7 @@ impl Statistics {
     }
 
     /// The mutator was stopped once.
-    pub fn note_pause(&mut self, ns: u64) {
+    pub(crate) fn note_pause(&mut self, ns: u64) {
         self.pauses += 1;
         self.pause_ns_total += ns;
         self.pause_ns_max = self.pause_ns_max.max(ns);

@@ -36,7 +36,7 @@ static WEAK_WITH_CALLBACK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak r
 /// `void callback(void *weak)`: the target of a weak reference is gone.
 pub type Callback = crate::services::finalizer::Finalizer;
 /// Where the callback of a weak reference stands.
-pub const CALLBACK: u64 = 24;
+pub(crate) const CALLBACK: u64 = 24;
 
 /// The type of weak references with callbacks.
 pub fn weak_with_callback() -> &'static TypeInfo {
@@ -50,7 +50,7 @@ pub fn is_weak(object: ObjectRef) -> bool {
 }
 
 /// The callback of a weak reference, if it has one.
-pub fn callback_of(object: ObjectRef) -> Option<Callback> {
+pub(crate) fn callback_of(object: ObjectRef) -> Option<Callback> {
     if !WEAK_WITH_CALLBACK.is_type_of(object) {
         return None;
     }
@@ -60,7 +60,7 @@ pub fn callback_of(object: ObjectRef) -> Option<Callback> {
 }
 
 /// Whether something is to be done when a weak reference in the object was cleared.
-pub fn has_errand(object: ObjectRef) -> bool {
+pub(crate) fn has_errand(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
@@ -108,7 +108,7 @@ fn entry_type(mode: WeakMode) -> &'static Builtin {
 }
 
 /// The mode of the map that the object is an entry of, if it is one.
-pub fn mode_of_entry(object: ObjectRef) -> Option<WeakMode> {
+pub(crate) fn mode_of_entry(object: ObjectRef) -> Option<WeakMode> {
     [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().find(|&mode| entry_type(mode).is_type_of(object))
 }
 

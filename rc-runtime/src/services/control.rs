@@ -17,8 +17,10 @@ use crate::memory::range;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
+/// Units of work between two looks at the clock, and of a step in one block: 0.1 to 0.2 ms where nothing is in the cache.
+pub const CHUNK_UNITS: i64 = 1024;
 /// No slice is shorter, in nanoseconds.
-pub const SLICE_NS_MIN: u64 = 10_000;
+pub(crate) const SLICE_NS_MIN: u64 = 10_000;
 
 /// Bit of `Heap::stopped`: the program has asked for it.
 const BY_PROGRAM: u8 = 1;

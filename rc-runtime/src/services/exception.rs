@@ -29,7 +29,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A function that may be called here.
-pub type Guarded = unsafe extern "C-unwind" fn(argument: *mut c_void);
+pub(crate) type Guarded = unsafe extern "C-unwind" fn(argument: *mut c_void);
 
 /// The way in which a call ended without a return.
 pub enum Escaped {

@@ -26,7 +26,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `void finalize(void *object)`.
-pub type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
+pub(crate) type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
 
 /// `void hook(void *object, const char *type, const char *message, void *exception)`: something has left a finalizer.
 pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *const c_char, *mut c_void);
@@ -89,7 +89,7 @@ pub struct Finalizers {
 }
 
 /// A hook for errors in Rust.
-pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
+pub(crate) type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
 
 impl Finalizers {
     /// The object belongs to a set that the mark has not found all of; a count holds it.
@@ -136,7 +136,7 @@ impl Finalizers {
     }
 
     /// Those that are neither in the queue nor done.
-    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+    pub(crate) fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.found_by_mark.iter().chain(&self.running).chain(&self.later).copied()
     }
 }

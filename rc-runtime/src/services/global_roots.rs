@@ -33,19 +33,25 @@ pub fn take(module: u64) -> Vec<GlobalSlot> {
     OF_MODULES.write().unwrap_or_else(PoisonError::into_inner).remove(&module).unwrap_or_default()
 }
 
-/// Calls `visit` with every reference that a registered global slot holds, and its slot. Returns the number of slots.
-pub fn for_each_reference(mut visit: impl FnMut(ObjectRef, &GlobalSlot)) -> u64 {
-    let mut slots = 0;
-    for globals in OF_MODULES.read().unwrap_or_else(PoisonError::into_inner).values() {
-        for global in globals {
-            slots += 1;
-            global.for_each_reference(|object| visit(object, global));
-        }
-    }
-    slots
+/// Calls `visit` with every registered slot. Returns how many there are.
+pub fn for_each(mut visit: impl FnMut(&GlobalSlot)) -> u64 {
+    let of_modules = OF_MODULES.read().unwrap_or_else(PoisonError::into_inner);
+    of_modules.values().flatten().map(&mut visit).count() as u64
 }
 
 impl Heap {
+    /// Calls `visit` with every reference to an object of this heap that a registered global slot holds, and its slot: all heaps of
+    /// the process share these slots. Returns the number of slots.
+    pub fn for_each_global_reference(&self, mut visit: impl FnMut(ObjectRef, &GlobalSlot)) -> u64 {
+        for_each(|global| {
+            global.for_each_reference(|object| {
+                if self.owns(object) {
+                    visit(object, global);
+                }
+            });
+        })
+    }
+
     /// Lets go of what slots hold of this heap, under the prompt plan: they are no roots any more.
     pub fn release_globals(&mut self, globals: &[GlobalSlot]) {
         for global in globals {

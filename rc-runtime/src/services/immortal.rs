@@ -27,7 +27,7 @@ pub struct Immortals {
 
 impl Immortals {
     /// Each has a count that no reference accounts for.
-    pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.counted.iter().chain(&self.released).copied()
     }
 }

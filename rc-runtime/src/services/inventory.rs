@@ -105,8 +105,8 @@ impl Heap {
 
     fn globals_that_hold(&self) -> Vec<String> {
         let mut names = vec![];
-        crate::services::global_roots::for_each_reference(|object, global| {
-            if self.owns(object) && names.len() < NAMES_MAX {
+        self.for_each_global_reference(|_, global| {
+            if names.len() < NAMES_MAX {
                 names.push(global.name.to_string());
             }
         });

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can
-//! do without, collect, and set another in their place. Neither is called while it runs already, and a handler
-//! that always says "try again" is believed
-//! [`RETRIES_MAX`] times for one allocation. The caller decides what a refusal means: `tally_try_new` returns null, `tally_new`
+//! do without, collect, and set another in their place. Neither is called while it runs already. One that is left by an exception
+//! or by `longjmp` is set as before, and called again at the next crossing or refusal. A handler that always says "try again" is
+//! believed [`RETRIES_MAX`] times for one allocation. The caller decides what a refusal means: `tally_try_new` returns null, `tally_new`
 //! ends the program.
 //!
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
@@ -35,50 +35,50 @@ pub struct Limits {
     is_above: bool,
     /// The callback is to be called.
     pub(crate) soft_is_due: bool,
-    on_soft_limit: Named<SoftLimitCallback>,
-    on_out_of_memory: Named<OutOfMemoryHandler>,
+    on_soft_limit: HostFunction<SoftLimitCallback>,
+    on_out_of_memory: HostFunction<OutOfMemoryHandler>,
     /// Allocations up to and including the one that is to fail; 0 = none is.
     pub(crate) until_failure: u64,
 }
 
 /// The host's function; none while it is being called.
-struct Named<F> {
-    who: Option<F>,
-    /// The function being called, the number of settings by then, and an address in the caller's frame: the call is gone,
-    /// by `longjmp`, when the program is above that.
+struct HostFunction<F> {
+    function: Option<F>,
+    /// The function being called, the number of settings by then, and an address in the caller's frame: the call was left, by
+    /// `longjmp` or by an exception, when the program is above that.
     running: Option<(F, u64, u64)>,
     /// How often a function, or none, was set.
     times: u64,
 }
 
-impl<F> Default for Named<F> {
+impl<F> Default for HostFunction<F> {
     fn default() -> Self {
-        Named { who: None, running: None, times: 0 }
+        HostFunction { function: None, running: None, times: 0 }
     }
 }
 
-impl<F> Named<F> {
-    fn name(&mut self, who: Option<F>) {
-        self.who = who;
+impl<F> HostFunction<F> {
+    fn set(&mut self, function: Option<F>) {
+        self.function = function;
         self.times += 1;
     }
 
     /// Returns the function to call now, from this frame; the heap keeps it meanwhile.
     fn take(&mut self, frame: u64) -> Option<*mut F> {
-        let who = self.who.take()?;
-        Some(&raw mut self.running.insert((who, self.times, frame)).0)
+        let function = self.function.take()?;
+        Some(&raw mut self.running.insert((function, self.times, frame)).0)
     }
 
     /// The call has returned, or was left: the function is set again, unless another, or none, was set meanwhile.
     fn put_back(&mut self) {
-        if let Some((who, times, _)) = self.running.take()
+        if let Some((function, times, _)) = self.running.take()
             && times == self.times
         {
-            self.who = Some(who);
+            self.function = Some(function);
         }
     }
 
-    /// The program has come to a frame at `here`; whether he was left.
+    /// The program has come to a frame at `here`; whether the call was left.
     fn note_landing(&mut self, here: u64) -> bool {
         let is_left = self.running.as_ref().is_some_and(|&(.., frame)| frame <= here);
         if is_left {
@@ -121,12 +121,12 @@ impl Heap {
 
     /// Calls `callback` at the first safepoint after each crossing of the soft limit.
     pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
-        self.limits.on_soft_limit.name(callback);
+        self.limits.on_soft_limit.set(callback);
     }
 
     /// Calls `handler` when a collection has not made enough room.
     pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
-        self.limits.on_out_of_memory.name(handler);
+        self.limits.on_out_of_memory.set(handler);
     }
 
     /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
@@ -165,7 +165,7 @@ impl Heap {
         heap.note_landing_of_host(frame);
         let Some(callback) = heap.limits.on_soft_limit.take(frame) else { return };
         // SAFETY: the callback stays where it is while it runs, and no other code calls it.
-        Heap::call_host(heap, |heap| unsafe { &mut *callback }(heap, used));
+        Heap::call_host(heap, frame, |heap| unsafe { &mut *callback }(heap, used));
         heap.limits.on_soft_limit.put_back();
     }
 
@@ -185,15 +185,18 @@ impl Heap {
         heap.note_landing_of_host(frame);
         let Some(handler) = heap.limits.on_out_of_memory.take(frame) else { return false };
         // SAFETY: the handler stays where it is while it runs, and no other code calls it.
-        let again = Heap::call_host(heap, |heap| unsafe { &mut *handler }(heap, requested));
+        let again = Heap::call_host(heap, frame, |heap| unsafe { &mut *handler }(heap, requested));
         heap.limits.on_out_of_memory.put_back();
         again
     }
 
-    /// Runs mutator code in the middle of a safepoint: afterwards the stack is walked from where the safepoint began.
-    fn call_host<T>(mut heap: HeapEntry, call: impl FnOnce(&mut Heap) -> T) -> T {
+    /// Runs mutator code in the middle of a safepoint, from a frame at `frame`: afterwards the stack is walked from where the
+    /// safepoint began.
+    fn call_host<T>(mut heap: HeapEntry, frame: u64, call: impl FnOnce(&mut Heap) -> T) -> T {
         let anchor = heap.context_mut().exit_anchor();
+        let running = HostCall { heap, frame };
         let answer = call(&mut heap);
+        std::mem::forget(running);
         heap.context_mut().set_exit_anchor(anchor);
         answer
     }
@@ -212,6 +215,20 @@ impl Heap {
         // pointer.
         Heap::collect(unsafe { HeapEntry::of(self) });
         Err(OutOfMemory::AskedFor { requested: bytes, type_name: name_of(info) })
+    }
+}
+
+/// A call of a host's function that has not returned. It is dropped if an exception leaves it; one that `longjmp` leaves is noticed
+/// when the program is above `frame`, or never: a callback that panicked was not called again as long as safepoints came from
+/// deeper on the stack.
+struct HostCall {
+    heap: HeapEntry,
+    frame: u64,
+}
+
+impl Drop for HostCall {
+    fn drop(&mut self) {
+        self.heap.note_landing_of_host(self.frame);
     }
 }
 

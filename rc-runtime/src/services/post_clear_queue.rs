@@ -22,7 +22,7 @@ pub(crate) const ROUNDS_MAX: u32 = 100;
 
 /// The queue. A record holds its object's place in it, counted from the first entry of all.
 #[derive(Debug, Default)]
-pub struct PostClearQueue {
+pub(crate) struct PostClearQueue {
     queue: Queue<Option<ObjectRef>>,
     done: u64,
     running: bool,

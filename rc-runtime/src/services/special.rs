@@ -3,7 +3,7 @@
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
 //! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
-//! ([`record_cell`]), so that it is found by a load, and nothing is ever hashed or moved. Two kinds of objects are special
+//! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Two kinds of objects are special
 //! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]), and an object that
 //! has one weak slot and nothing else: the table has the number of that slot's link.
 //!
@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | [`Heap::begin_reclaim`](crate::Heap::begin_reclaim) | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
 //! | [`Heap::dismantle`](crate::Heap::dismantle) | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
-//! | [`Heap::end_special`](crate::Heap::end_special) | `free`, with its memory | ephemerons lose it as their key |
+//! | `Heap::end_special` | `free`, with its memory | ephemerons lose it as their key |
 //!
 //! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`](crate::Heap::begin_reclaim_some) and
 //! [`Heap::let_go_weakly`](crate::Heap::let_go_weakly) instead, which stop when the units are used up and go on at the next call; the object keeps its
@@ -182,7 +182,7 @@ pub struct Specials {
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
     /// The work to do when the collector has returned.
-    pub post_clear: PostClearQueue,
+    pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then nobody asks which objects are found dead
     /// together.
     pub(crate) has_errands: bool,
@@ -272,7 +272,7 @@ impl Specials {
 
     /// Whether the young objects of the last flip are judged: those not mature by now are dead. `[WEAK]`
     #[inline(always)]
-    pub fn young_are_judged(&self) -> bool {
+    pub(crate) fn young_are_judged(&self) -> bool {
         self.judgement != Judgement::Waits
     }
 }

@@ -69,7 +69,7 @@ impl super::Zeal {
     }
 
     /// The next epoch tries all candidates.
-    pub fn try_soon(&mut self) {
+    pub(crate) fn try_soon(&mut self) {
         self.pace.trial_debt = 0;
     }
 

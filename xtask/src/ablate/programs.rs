@@ -1,7 +1,8 @@
 //! The programs that `ablate` counts, how they are built, and what one run of them is.
 //!
 //! The workloads have sizes here at which cachegrind takes about a second. Their heaps are some megabytes, so epochs are
-//! eight times as frequent as by default: otherwise a run would see only a few.
+//! eight times as frequent as by default: otherwise a run would see only a few. In the mode default-epochs they are as by
+//! default, which heuristics of their length need.
 
 use super::results::Measured;
 use crate::bench::{build::WORKLOADS, counts, measure};
@@ -31,16 +32,21 @@ const SIZES: [(&str, &[&str]); 12] = [
 pub struct Mode {
     pub name: &'static str,
     pub plan: &'static str,
-    environment: &'static [(&'static str, &'static str)],
+    /// Measured for each row of its plan, and not only for those that name it.
+    pub is_common: bool,
+    in_slices: bool,
+    epoch_bytes: Option<&'static str>,
 }
 
 /// Slices of units: the speed of the machine must not decide the work of a stop.
-const SLICES: &[(&str, &str)] = &[("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_UNITS", "4096")];
+const SLICES: [(&str, &str); 2] = [("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_UNITS", "4096")];
+const SHORT: Option<&str> = Some("1MiB");
 
-pub const MODES: [Mode; 3] = [
-    Mode { name: "deferred", plan: "deferred", environment: SLICES },
-    Mode { name: "prompt", plan: "prompt", environment: &[] },
-    Mode { name: "in-slices", plan: "prompt", environment: SLICES },
+pub const MODES: [Mode; 4] = [
+    Mode { name: "deferred", plan: "deferred", is_common: true, in_slices: true, epoch_bytes: SHORT },
+    Mode { name: "prompt", plan: "prompt", is_common: true, in_slices: false, epoch_bytes: SHORT },
+    Mode { name: "in-slices", plan: "prompt", is_common: true, in_slices: true, epoch_bytes: SHORT },
+    Mode { name: "default-epochs", plan: "deferred", is_common: false, in_slices: true, epoch_bytes: None },
 ];
 
 /// Those that were named, or all.
@@ -137,7 +143,12 @@ impl Program {
     }
 
     fn prepare(&self, command: &mut Command, mode: &Mode) {
-        command.args(&self.arguments).envs(mode.environment.iter().copied());
-        command.env("TALLY_EPOCH_BYTES", "1MiB").env("TALLY_RESERVE", "16GiB");
+        command.args(&self.arguments).env("TALLY_RESERVE", "16GiB");
+        if mode.in_slices {
+            command.envs(SLICES);
+        }
+        if let Some(bytes) = mode.epoch_bytes {
+            command.env("TALLY_EPOCH_BYTES", bytes);
+        }
     }
 }

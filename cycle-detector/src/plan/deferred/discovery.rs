@@ -50,7 +50,7 @@ impl Discovery {
         (self.roots_left, self.upgraded_left) = (roots, heap.services.specials.upgraded.len());
         self.done_left = heap.services.finalizers.done.len();
         heap.services.finalizers.unshown = heap.services.finalizers.queue.len();
-        let held = || heap.services.finalizers.held_beside_lists().chain(heap.services.immortals.objects());
+        let held = || heap.services.held_beside_lists();
         if !self.held.try_reserve(held().count()) {
             return false;
         }

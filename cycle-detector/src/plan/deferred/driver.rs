@@ -34,7 +34,7 @@ impl DeferredDriver {
     }
 
     /// Flips and runs the passes of the flip to their end; a running mark is left where it is.
-    pub fn run_epoch(&mut self, heap: &mut Heap) {
+    pub(crate) fn run_epoch(&mut self, heap: &mut Heap) {
         heap.inspect();
         while self.phase != Phase::Idle {
             self.work(heap, i64::MAX / 2);

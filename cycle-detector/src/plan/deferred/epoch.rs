@@ -17,8 +17,10 @@
 
 mod run;
 
+use crate::slice::SLICE_UNITS;
+
 /// The units by which a slice may exceed its budget: one step. The longest are a trial, and one object's references.
-pub const STEP_UNITS_MAX: u64 = 16_384;
+pub const STEP_UNITS_MAX: u64 = SLICE_UNITS as u64;
 
 /// Where the passes of the last flip are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,7 +6,7 @@
 //! 4. The roots are noted, as they are now. `[ROOT]` They are counted in the first slices after it: nothing that they hold can lose
 //!    its last count before, since all increments of a flip come before its decrements. `[ORDER]`
 //!
-//! Cost: 4,096 frames of the stack ([`FRAMES_AT_FLIP`]), all globals and what a host holds, 256 bytes of bits per block
+//! Cost: 4,096 frames of the stack (`FRAMES_AT_FLIP`), all globals and what a host holds, 256 bytes of bits per block
 //! allocated or logged in, 128 bytes of bits for each 16 KiB of large objects allocated, and some instructions per logged
 //! chunk. The length of the log does not matter, and the size of the heap does by 20 to 30 ns for 32 KiB that were written to.
 //! The frames below are visited in slices, or when the program comes back to one, before anything is counted: what they hold
@@ -27,7 +27,7 @@ use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
 /// Frames that a flip visits; those below wait for slices.
-pub const FRAMES_AT_FLIP: usize = 4096;
+pub(crate) const FRAMES_AT_FLIP: usize = 4096;
 
 impl DeferredDriver {
     /// Flips. The passes of the last flip must be done.
@@ -164,11 +164,8 @@ fn take_roots_outside_the_stack(heap: &mut Heap, roots: &mut RootList) {
     let before = roots.len();
     heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
     heap.statistics.roots_walked += (roots.len() - before) as u64;
-    let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
-        // Global slots are shared by all heaps of the process; each counts its own objects.
-        if heap.owns(root) {
-            roots.push(heap, root, &|| format!("global root `{}`", global.name));
-        }
+    let slots = heap.for_each_global_reference(|root, global| {
+        roots.push(heap, root, &|| format!("global root `{}`", global.name));
     });
     heap.statistics.roots_walked += slots;
 }

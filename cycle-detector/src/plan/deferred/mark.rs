@@ -121,7 +121,7 @@ impl DeferredDriver {
     /// Whether there is evidence that a mark would pay. What waits for finalizers is freed by a mark that begins when they have
     /// run, so one that could wait for them does.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
-        let (evidence, facts) = (&self.mark.evidence, facts(heap, self.trials.doubts));
+        let (evidence, facts) = (&self.mark.evidence, facts(heap, self.trials.in_doubt));
         let waits = self.mark.awaits_finalizers && !evidence.is_pressing(facts);
         !self.mark.is_running() && (heap.options().eager_marks || !waits && evidence.is_enough(facts))
     }
@@ -142,7 +142,7 @@ impl DeferredDriver {
         mark.live_at_start = heap.statistics.live_objects;
         mark.bytes_at_start = heap.statistics.live_bytes;
         mark.evidence.note_start(std::mem::take(&mut heap.suspects));
-        self.trials.doubts = 0;
+        self.trials.in_doubt = false;
         heap.set_poll(true);
     }
 
@@ -345,7 +345,7 @@ impl DeferredDriver {
         heap.statistics.cyclic_garbage_objects += mark.freed;
         self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
-            true => heap.suspects += mark.evidence.note_abort(facts(heap, 0).live),
+            true => heap.suspects += mark.evidence.note_abort(facts(heap, false).live),
             false => {
                 mark.found.late = if mark.finalizable_found { heap.services.specials.late_bytes } else { 0 };
                 mark.awaits_finalizers = mark.found.awaited > 0;

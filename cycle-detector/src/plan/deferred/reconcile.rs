@@ -18,7 +18,7 @@ use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
-const YOUNG_LARGE_UNITS: i64 = 256;
+const YOUNG_LARGE_UNITS: i64 = CHUNK_UNITS / 4;
 
 impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all increments are done.

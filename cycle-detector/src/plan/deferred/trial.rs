@@ -30,7 +30,7 @@
 //! A small structure that refers to a live one dies so without that being followed to its end. Where trials free
 //! little, only a sample of the candidates is tried.
 //! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not
-//! decided is a suspect, the evidence for the backup mark; one not tried is a doubt, weaker evidence.
+//! decided is a suspect, the evidence for the backup mark; one not tried leaves a doubt: no measure, but without any there is no mark.
 
 mod member;
 mod try_candidates;
@@ -40,6 +40,7 @@ use crate::budget::Budget;
 use crate::sample::Sample;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, may_be_judged, push_within, release_survivor, set_cell};
+use tally_heap::memory::large::LARGEST_SMALL_CELL;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, block_info};
 use tally_heap::object::flag;
@@ -51,9 +52,9 @@ use verdict::{Verdict, Walk};
 /// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two. The edges
 /// keep a trial among the steps that one slice may do too much. `[BOUND]`
 const NODES: usize = 128;
-const EDGES: i64 = 512;
+const EDGES: i64 = 4 * NODES as i64;
 /// References of one small object, which is the least that a trial looks at.
-const OBJECT_EDGES_MAX: usize = 2048;
+const OBJECT_EDGES_MAX: usize = LARGEST_SMALL_CELL as usize / 8;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
 const MET_MAX: usize = EDGES as usize + OBJECT_EDGES_MAX;
 /// The most by which a trial may exceed its budget.
@@ -80,10 +81,9 @@ pub struct Trials {
     dead_edges: i64,
     budget: Budget<1>,
     sample: Sample,
-    /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
-    /// candidates that were not tried, and survivors that dead cycles released: no measure of garbage, but without any
-    /// there is none.
-    pub(crate) doubts: u64,
+    /// Since the last mark a verdict was "alive" (something outside the cohort holds it, which may be garbage, too), a
+    /// candidate was not tried, or a dead cycle released a survivor: no measure of garbage, but without that there is none.
+    pub(crate) in_doubt: bool,
 }
 
 impl Default for Trials {
@@ -100,7 +100,7 @@ impl Default for Trials {
             dead_edges: 0,
             budget: Budget::of_levels([NODES]),
             sample: Sample::default(),
-            doubts: 0,
+            in_doubt: false,
         }
     }
 }
@@ -108,7 +108,7 @@ impl Default for Trials {
 impl Trials {
     /// A candidate is not tried: weak evidence.
     fn pass_over(&mut self, heap: &mut Heap) {
-        self.doubts += 1;
+        self.in_doubt = true;
         heap.suspects += u64::from(!heap.options().trials);
     }
 
@@ -116,7 +116,7 @@ impl Trials {
     /// looking at each waited for memory several times.
     #[inline(always)]
     fn passes_over_unseen(&mut self) -> bool {
-        self.doubts > 0 && self.sample.passes_over()
+        self.in_doubt && self.sample.passes_over()
     }
 
     /// Whether the candidate is to be tried now.
@@ -280,7 +280,7 @@ impl Trials {
     /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each
     /// by a trial of its own.
     fn note_alive(&mut self, heap: &mut Heap) {
-        self.doubts += 1;
+        self.in_doubt = true;
         let home = self.nodes[0].block();
         for &node in &self.nodes {
             if node.block() == home && BUFFERED.get(node.granule()) {
@@ -323,7 +323,7 @@ impl Trials {
         }
         if how_many as usize == self.nodes.len() {
             for &target in &self.outside {
-                self.doubts += release_survivor(heap, target);
+                self.in_doubt |= release_survivor(heap, target);
             }
             self.forget_cells();
             std::mem::swap(&mut self.nodes, &mut self.worklist);
@@ -335,7 +335,7 @@ impl Trials {
                 node.type_info().for_each_reference(node, Part::Whole, |target| {
                     self.dead_edges += 1;
                     if matches!(cell_of(target), 0 | LIVE) {
-                        self.doubts += release_survivor(heap, target);
+                        self.in_doubt |= release_survivor(heap, target);
                     }
                 });
             }

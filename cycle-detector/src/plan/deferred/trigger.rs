@@ -16,22 +16,18 @@ mod pace;
 mod pressure;
 
 use crate::plan::deferred::DeferredDriver;
+use crate::slice::SLICE_UNITS;
 use length::EpochLength;
 use std::time::{Duration, Instant};
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
-/// Units of work per block taken.
-const ALLOCATION_UNITS: i64 = 16_384;
-/// As many times that while the dead wait to be taken apart and no block has room: a list of ten million nodes that was dropped
-/// while the next was built took 80 MB more than one.
-const URGENCY: i64 = 8;
 /// Slices at one block while a mark is running that the heap's growth has overtaken. Each is as short as others, but the program has
 /// no turn between them. (A weak map of a million entries: reading the log of its buckets took all of the mark's share, and the
 /// mark never ended.) `[BOUND]`
 const OVERDUE_SLICES: u32 = 8;
 /// Units of work per poll.
-const POLL_UNITS: i64 = 4_096;
+const POLL_UNITS: i64 = SLICE_UNITS / 4;
 /// Log-driven flips take at most this part of the time.
 const LOG_SHARE: u64 = 10;
 
@@ -40,7 +36,7 @@ const CHAIN_SHARE: u32 = 4;
 
 /// The state of the pacing.
 #[derive(Debug)]
-pub struct Trigger {
+pub(crate) struct Trigger {
     last_flip: Instant,
     /// Bytes that the epoch was to have which the last flip has ended.
     length: u64,

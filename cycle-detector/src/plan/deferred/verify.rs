@@ -41,7 +41,7 @@ impl DeferredDriver {
             heap.deferred.late_queue.iter().chain(heap.deferred.dead_queue.iter()).copied().collect();
         let mut recount = Recount::default();
         let roots = self.roots.iter().chain(&heap.services.specials.upgraded).copied();
-        for root in roots.chain(heap.services.finalizers.held()).chain(heap.services.immortals.objects()) {
+        for root in roots.chain(heap.services.held_by_counts()) {
             *recount.expected.entry(root).or_default() += 1;
         }
         let mut fault = None;

@@ -66,7 +66,7 @@ pub struct Batch {
 
 /// The report of a batch.
 #[derive(Debug, Default)]
-pub struct Judged {
+pub(crate) struct Judged {
     pub(super) freed: u64,
     pub(super) edges: u64,
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
-//!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive;
+//!                              8, or 6 in slices;
 //!                              1, and an epoch, after one that paid, and 2, 4 … after the next in vain
 //! ```
 //!
@@ -35,15 +35,14 @@
 //! Cost: a comparison of blocks in use for each round; the exact number of bytes is counted, block by block, only when
 //! those exceed the cap, and after a sixteenth of it was allocated.
 
-use crate::evidence::GARBAGE_MAX;
+use crate::evidence::{GARBAGE_MAX, GROWTH_MAX};
+use crate::sample::PAYS;
 use tally_heap::Heap;
 
-/// Garbage at which a mark with any evidence begins, in times of the live heap after the last.
-const WITH_EVIDENCE: u64 = 5;
-/// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
-/// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
-const WITHOUT: u64 = 8;
-const WITHOUT_IN_SLICES: u64 = 6;
+/// Garbage at which a mark begins that stops the world, in times of the live heap after the last; and one in slices. A program that
+/// builds one large list pays for them in vain: a mark takes as long as it took to allocate what it visits.
+const CAP: u64 = GROWTH_MAX;
+const CAP_IN_SLICES: u64 = GARBAGE_MAX - PACED - 1;
 /// The bytes that may be allocated while a mark in slices runs.
 const PACED: u64 = 3;
 /// Part of the cap that is allocated between two exact looks.
@@ -53,10 +52,10 @@ const WORK: (u64, u64) = (5, 8);
 /// Parts of the work by which a mark may be behind before the pause goal is given up.
 const BEHIND: u64 = 8;
 
-const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
+const _: () = assert!(CAP < GARBAGE_MAX);
 
 /// A mark was in vain that freed less than this part of the growth since the one before; one that freed half paid.
-const IN_VAIN: u64 = 8;
+const IN_VAIN: u64 = PAYS;
 
 /// The quantities of the cap.
 #[derive(Debug)]
@@ -78,7 +77,7 @@ pub(super) struct GarbageCap {
 impl Default for GarbageCap {
     fn default() -> Self {
         let (live_at_start, live, awaited, counted) = Default::default();
-        GarbageCap { patience: WITHOUT, live_at_start, live, awaited, counted, pace: Pace::default() }
+        GarbageCap { patience: CAP, live_at_start, live, awaited, counted, pace: Pace::default() }
     }
 }
 
@@ -108,12 +107,8 @@ pub(super) enum Haste {
 
 impl GarbageCap {
     /// Whether there may be so much garbage that a mark must begin.
-    pub(super) fn is_exceeded(&mut self, heap: &Heap, any_evidence: bool) -> bool {
-        let times = match (any_evidence, heap.marks_in_slices()) {
-            (true, _) => WITH_EVIDENCE,
-            (false, true) => WITHOUT_IN_SLICES,
-            (false, false) => WITHOUT,
-        };
+    pub(super) fn is_exceeded(&mut self, heap: &Heap) -> bool {
+        let times = if heap.marks_in_slices() { CAP_IN_SLICES } else { CAP };
         let learned = self.bytes(heap, self.patience).saturating_add(self.awaited + heap.options().epoch_bytes);
         let cap = self.bytes(heap, times).min(learned);
         if heap.kept_bytes() <= cap {
@@ -189,7 +184,7 @@ impl GarbageCap {
         } else if freed * 2 >= growth {
             self.patience = 1;
         } else if freed * IN_VAIN < growth {
-            self.patience = (self.patience * 2).min(WITHOUT);
+            self.patience = (self.patience * 2).min(CAP);
         }
     }
 }

@@ -6,11 +6,12 @@
 
 use super::exact_trial::Rings;
 use crate::budget::Budget;
+use crate::sample::PAYS;
 
 /// Members at which the levels of a trial end.
 pub(super) const LEVELS: [usize; 5] = [8, 512, 4096, 32 << 10, 256 << 10];
 /// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted. `[BOUND]`
-pub(super) const SLICED_LEVELS: usize = 3;
+pub(super) const SLICED_LEVELS: usize = LEVELS.len() - 2;
 /// References a level may follow for 64 cells allocated.
 const PER_64_CELLS: [i64; LEVELS.len()] = [64, 16, 4, 4, 4];
 
@@ -37,7 +38,7 @@ impl Rings {
     /// for itself, and for one more of each smaller level.
     pub(super) fn reward(&mut self, level: usize, objects: i64) {
         self.budget.reward(objects);
-        if objects * 16 >= self.edges || level == 0 {
+        if objects * PAYS as i64 >= self.edges || level == 0 {
             self.budget.put(level, self.edges);
             for (smaller, &members) in LEVELS.iter().enumerate().take(level) {
                 self.budget.put(smaller, members as i64 * 2);

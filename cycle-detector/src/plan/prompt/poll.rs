@@ -5,21 +5,18 @@
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
 use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
+use crate::plan::prompt::round::AT_ONCE;
 use crate::progress::Progress;
-use crate::slice::Slice;
+use crate::sample::PAYS;
+use crate::slice::{SLICE_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::memory::list::List;
 use tally_heap::plan::prompt::FIRST_ROUND;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
-/// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
-const GAP_MAX: usize = 8 << 10;
+/// Candidates between two rounds are at most as many as a round tries; in a large heap, one for so many bytes in use.
 const BYTES_PER_CANDIDATE: u64 = 512;
-/// References that a round's trials may follow at once, with a pause goal.
-const ROUND_UNITS: i64 = 16 << 10;
-/// Trials have this part of a slice at least, however long the batch took.
-const TRIALS_SHARE: u64 = 4;
 
 impl PromptDriver {
     /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
@@ -129,9 +126,9 @@ impl PromptDriver {
         }
         let edges = heap.statistics.trial_edges - before;
         // Rounds that free little come less often.
-        let gap_max = GAP_MAX.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
+        let gap_max = AT_ONCE.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
         let gap = &mut self.round_gap;
-        if unbounded || freed * 8 >= edges {
+        if unbounded || freed * PAYS >= edges {
             *gap = (*gap / 8).max(FIRST_ROUND);
         } else if full {
             *gap = (*gap * 2).clamp(FIRST_ROUND, gap_max);
@@ -172,13 +169,13 @@ fn units_of_rounds(heap: &Heap) -> u64 {
     heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
 }
 
-/// The bounds of the trials of a round that began at `start`, with its batch.
+/// The bounds of the trials of a round that began at `start`, with its batch: however long that took, they have a chunk.
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
     match heap.options().slice_units {
         Some(units) => Slice::of_units(units.into()),
         None => {
             let (ns, spent) = (heap.options().slice_ns, start.elapsed().as_nanos() as u64);
-            Slice::of_time(ROUND_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
+            Slice::of_time(SLICE_UNITS, ns.saturating_sub(spent))
         }
     }
 }

@@ -24,13 +24,14 @@ use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
 /// Candidates that are tried with every batch, and orphans and seeds that make a round due.
-const FEW: usize = 256;
+const FEW: usize = FIRST_ROUND / 8;
 /// Candidates that a round tries, or as many as cells were handed out since the last; the others are left for the next.
-const AT_ONCE: usize = 4 * FIRST_ROUND;
+pub(super) const AT_ONCE: usize = 4 * FIRST_ROUND;
 /// Units of a candidate besides the references followed.
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
-const WAITING_MAX: usize = 64 << 10;
+const WAITING_MAX: usize = 8 * AT_ONCE;
+
 /// Candidates of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -50,7 +51,7 @@ enum Turn {
 }
 
 impl Rings {
-    /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
+    /// Tries candidates, oldest first; without bounds, every one of them. Returns how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         self.members.clear();
         if !self.members.try_reserve(LEVELS[0]) {

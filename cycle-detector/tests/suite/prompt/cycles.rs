@@ -6,7 +6,7 @@ use tally_heap::object::prompt_flag;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_kit::nodes::new_mutator;
 
-/// A ring of `length` nodes by field 0, each referring to its predecessor by field 8; answers one that a root holds.
+/// A ring of `length` nodes by field 0, each referring to its predecessor by field 8; returns one that a root holds.
 fn ring(m: &mut Mutator, length: u64) -> usize {
     let base = m.root_count();
     let first = node(m);

@@ -18,7 +18,7 @@ fn ring_in_an_array(m: &mut Mutator) -> (ObjectRef, Vec<ObjectRef>) {
 }
 
 /// Parts until one is complete, and with `round_at` polls between them, where a round is due before that part: then
-/// nothing of `garbage` is there. Answers how many parts that took.
+/// nothing of `garbage` is there. Returns how many parts that took.
 fn collect_in_parts(m: &mut Mutator, round_at: Option<usize>, garbage: &[ObjectRef]) -> usize {
     for part in 0..1_000_000 {
         if let Some(round_at) = round_at {

@@ -17,7 +17,7 @@
 //! ```
 //!
 //! A heap whose objects explain its blocks takes empty blocks first: what is allocated in sequence then lies side by side. Once
-//! the blocks are too many for that ([`BlockSpace::fills_holes`]) it takes those with holes first, uses holes of any length, and grows
+//! the blocks are too many for that (`BlockSpace::fills_holes`) it takes those with holes first, uses holes of any length, and grows
 //! when there is none. Blocks that stay empty for a while give their memory back to the system (`idle`).
 
 mod by_class;
@@ -28,6 +28,7 @@ mod recyclable;
 
 pub use hole::{Hole, SMALLEST_HOLE};
 
+use crate::memory::block_source::{GIVEN_BACK_AT_ONCE, IDLE_LOOKS};
 use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::{List, Queue};
 use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info};
@@ -52,7 +53,7 @@ pub struct BlockSpace {
     flips: u32,
     recyclable: Recyclable,
     /// Blocks with holes are taken before empty ones.
-    pub fills_holes: bool,
+    pub(crate) fills_holes: bool,
     touched: List<u32>,
     pending: List<u32>,
     /// The oldest first.
@@ -63,7 +64,7 @@ pub struct BlockSpace {
     /// Where in the current block the search for the next hole goes on, in words.
     search: u32,
     /// Never reuse memory: dead objects stay recognisable (zeal).
-    pub quarantine: bool,
+    pub(crate) quarantine: bool,
     /// Number of the heap, entered into each block.
     pub owner: u32,
 }
@@ -71,7 +72,7 @@ pub struct BlockSpace {
 impl BlockSpace {
     /// The next hole of the current block that has `bytes`; its unlogged bits are cleared. Where holes are filled, `passed` gets those
     /// that were passed over.
-    pub fn next_hole(&mut self, bytes: u64, passed: impl FnMut(Hole)) -> Option<Hole> {
+    pub(crate) fn next_hole(&mut self, bytes: u64, passed: impl FnMut(Hole)) -> Option<Hole> {
         let block = self.current?;
         let found = match self.fills_holes {
             true => hole::find(block, self.search, bytes, passed),
@@ -88,7 +89,7 @@ impl BlockSpace {
 
     /// Takes an empty block, else one with a hole of `bytes` for which opening it pays, else a new one. `None` when the range is used
     /// up.
-    pub fn take_block(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
+    pub(crate) fn take_block(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
         let roomy = |recyclable: &mut Recyclable| match bytes > SMALLEST_HOLE {
             true => recyclable.take_tight(bytes),
             false => recyclable.take_roomy(),
@@ -98,7 +99,7 @@ impl BlockSpace {
     }
 
     /// Takes a block with objects, and a hole of `bytes`: the heap does not grow. `None` when there is none.
-    pub fn take_block_with_hole(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
+    pub(crate) fn take_block_with_hole(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
         let block = match bytes > SMALLEST_HOLE {
             true => self.recyclable.take_tight(bytes).or_else(|| self.recyclable.take_doubtful(bytes)),
             false => self.recyclable.take_for_small(bytes),
@@ -113,7 +114,7 @@ impl BlockSpace {
     }
 
     /// Passes all of them to `found`.
-    pub fn scatter(&self, block: u32, found: impl FnMut(Hole)) {
+    pub(crate) fn scatter(&self, block: u32, found: impl FnMut(Hole)) {
         let none = hole::find(block, 0, BLOCK_BYTES + 1, found);
         debug_assert!(none.is_none());
     }
@@ -150,7 +151,7 @@ impl BlockSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.flips += 1;
-        self.gives = if self.flips < idle::FLIPS { 0 } else { idle::GIVEN_BACK_PER_FLIP };
+        self.gives = if self.flips < IDLE_LOOKS { 0 } else { GIVEN_BACK_AT_ONCE };
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
@@ -163,7 +164,7 @@ impl BlockSpace {
     }
 
     /// A hole of a block that was flipped stays open for allocation.
-    pub fn keep_open(&mut self, rest: Hole) {
+    pub(crate) fn keep_open(&mut self, rest: Hole) {
         rest.clear_unlogged();
         self.touched.push(range::block_of(rest.start));
     }
@@ -217,7 +218,7 @@ impl BlockSpace {
     }
 
     /// Whether no block with room is left.
-    pub fn grows(&self) -> bool {
+    fn grows(&self) -> bool {
         if self.fills_holes {
             !self.recyclable.has_some()
         } else {

@@ -15,7 +15,7 @@ use crate::visit::Part;
 /// A count that no longer changes.
 pub const STUCK: u8 = 255;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
-pub const CANDIDATES_MAX: usize = 128 << 10;
+pub(crate) const CANDIDATES_MAX: usize = 128 << 10;
 
 impl Heap {
     /// Adds one to the object's count; a young object met for the first time is queued for promotion.
@@ -79,7 +79,7 @@ impl Heap {
 
     /// Enters the object into the candidate buffer unless it is there. `[CANDIDATE]`
     #[inline(always)]
-    pub fn buffer_candidate(&mut self, object: ObjectRef) {
+    pub(crate) fn buffer_candidate(&mut self, object: ObjectRef) {
         if BUFFERED.get(object.granule()) {
             return;
         }
@@ -144,7 +144,7 @@ impl Heap {
 
     /// The same for one chunk of a large object.
     #[cold]
-    pub fn count_pending_chunk(&mut self, object: ObjectRef, chunk: u64) {
+    pub(crate) fn count_pending_chunk(&mut self, object: ObjectRef, chunk: u64) {
         let info = object.type_info();
         if !object.is_mature() {
             self.promote(object, info);

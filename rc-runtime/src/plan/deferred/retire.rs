@@ -18,7 +18,7 @@ impl Heap {
     }
 
     /// Closes the current hole: the objects allocated in it are counted, the rest is left to the next sweep.
-    pub fn retire_hole(&mut self) {
+    pub(crate) fn retire_hole(&mut self) {
         self.count_hole();
         self.deferred.hole = Hole::NONE;
         self.deferred.hole_start = 0;

@@ -33,7 +33,7 @@ const STACK_PER_UNIT: u64 = 4;
 
 /// The last walk.
 #[derive(Debug, Default)]
-pub struct AddressTakenWalk {
+pub(crate) struct AddressTakenWalk {
     /// What it cost.
     units: u64,
     /// One past the stack that it went through.

@@ -34,7 +34,7 @@ impl CellSpace {
     }
 
     /// The bytes of them.
-    pub fn handed_bytes(&self) -> u64 {
+    pub(crate) fn handed_bytes(&self) -> u64 {
         self.handed_bytes
     }
 

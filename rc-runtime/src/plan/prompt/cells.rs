@@ -179,7 +179,7 @@ impl CellSpace {
     }
 
     /// Free cells of `class`, linked: taken over from a block, or carved. `None` when a block has to be opened first.
-    pub fn take_list(&mut self, class: u32) -> Option<u64> {
+    pub(crate) fn take_list(&mut self, class: u32) -> Option<u64> {
         self.take_over(class).or_else(|| self.carve(class, CARVED_AT_ONCE / class_cell(class)))
     }
 
@@ -202,7 +202,7 @@ impl CellSpace {
     }
 
     /// Carves `count` cells, at least one, of the block that is being carved.
-    pub fn carve(&mut self, class: u32, count: u64) -> Option<u64> {
+    pub(crate) fn carve(&mut self, class: u32, count: u64) -> Option<u64> {
         let block = self.classes[class as usize].carving?;
         let entry = entry(block);
         let (cell, base) = (class_cell(class), block_start(block) + first_payload(class));
@@ -238,7 +238,7 @@ impl CellSpace {
     }
 
     /// Opens a block for `class`; `None` when the range is used up.
-    pub fn open_block(&mut self, class: u32) -> Option<()> {
+    pub(crate) fn open_block(&mut self, class: u32) -> Option<()> {
         let block = self.spare.take(&mut self.owned)?;
         let opened = entry(block);
         opened.free.set(0);

@@ -39,7 +39,7 @@ use crate::object::{ObjectRef, Slot};
 /// In the count byte: a decrement to non-zero has nothing to note.
 pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
-pub const FRESH: u8 = SETTLED | 1;
+pub(crate) const FRESH: u8 = SETTLED | 1;
 pub(super) const LOW: u8 = 0x7f;
 /// The carry: counts that go to the header at once, and come back.
 const CARRY: u32 = 64;

@@ -80,7 +80,7 @@ impl Heap {
 
     /// The program is called: drains inside that call take what becomes pending from now on. Returns what is to be restored.
     pub(crate) fn interrupt_drain(&mut self) -> InterruptedDrain {
-        let from = self.pending_count();
+        let from = self.pending_len();
         InterruptedDrain {
             drain_from: std::mem::replace(&mut self.prompt.drain_from, from),
             units_left: self.prompt.units_left,

@@ -11,6 +11,7 @@
 //! ```
 
 use super::cells::entry;
+use crate::memory::block_source::{GIVEN_BACK_AT_ONCE, IDLE_LOOKS};
 use crate::memory::block_state::state;
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_start};
@@ -21,10 +22,6 @@ const GROWTH: usize = 16;
 const GROWN_AT_ONCE: usize = 32;
 /// Blocks taken between two looks at idle memory.
 const LOOK_EVERY: u32 = 256;
-/// Looks over which a block must have been free before its memory goes back to the system.
-const IDLE_LOOKS: u32 = 16;
-/// Blocks given back at one look, at most.
-const GIVEN_BACK_AT_ONCE: usize = 64;
 
 /// Blocks without objects, kept for the next use.
 #[derive(Debug, Default)]

@@ -34,7 +34,7 @@ use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use std::sync::atomic::Ordering;
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
-pub const BATCH_BYTES: u64 = 512 << 10;
+pub(crate) const BATCH_BYTES: u64 = 512 << 10;
 /// Bytes of cells that are a backlog, whose batches are judged with time for the program in between; and those that wait no longer.
 const PILE_BYTES: u64 = 2 * BATCH_BYTES;
 const PATIENCE_BYTES: u64 = 64 * BATCH_BYTES;

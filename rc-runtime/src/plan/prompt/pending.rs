@@ -14,8 +14,8 @@
 //! have called [`NESTED_MAX`] finalizers, they take nothing more, nor does the outermost after its round; the rest waits for the
 //! next safepoint. With ten rounds at each depth there were ten to the power of thirty-two calls.
 //!
-//! With a pause goal a drain stops when its slice is used up. The rest goes on at the next safepoints, after what became
-//! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
+//! With a pause goal a drain stops when its slice (`drain_slice.rs`) is used up. The rest goes on at the next safepoints, after
+//! what became pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
 
 use super::{Cascade, Prompt};
 use crate::heap::{Heap, HeapEntry};
@@ -24,14 +24,11 @@ use crate::memory::range::{self, block_info, block_of};
 use crate::object::{ObjectRef, prompt_flag};
 use crate::services::finalizer::ROUNDS_MAX;
 use crate::type_registry;
-use std::time::Instant;
 
 /// Finalizers inside finalizers that still drain.
 pub const DEPTH_MAX: u32 = 32;
 /// Finalizers that are called inside finalizers between two looks at the program.
 pub(super) const NESTED_MAX: u32 = 1024;
-/// Units of work between two looks at the clock.
-const CHUNK_UNITS: i64 = 1024;
 /// Pending objects that an allocation leaves alone.
 const LEFT_ALONE: usize = 4096;
 
@@ -82,12 +79,8 @@ impl Heap {
     }
 
     /// Objects on the list.
-    pub(super) fn pending_count(&mut self) -> usize {
-        self.pending_len()
-    }
-
     #[inline(always)]
-    fn pending_len(&mut self) -> usize {
+    pub(super) fn pending_len(&mut self) -> usize {
         let top = self.context_mut().pending_top;
         if top == 0 { 0 } else { self.prompt.len(top) }
     }
@@ -128,7 +121,7 @@ impl Heap {
     }
 
     /// Protects what `words` may lead to, and what roots hold that others may write to by their address: such a store counts
-    /// nothing until the frame's next safepoint. `[ROOT]` Answers how many objects were protected before.
+    /// nothing until the frame's next safepoint. `[ROOT]` Returns how many objects were protected before.
     #[inline(always)]
     pub(super) fn protect_in_flight(&mut self, words: &[u64]) -> usize {
         let before = self.protect(words);
@@ -145,7 +138,7 @@ impl Heap {
         self.prompt.protected.end_run(before);
     }
 
-    /// Objects that `words` may lead to are protected from now on. Answers how many were before.
+    /// Objects that `words` may lead to are protected from now on. Returns how many were before.
     #[inline(always)]
     pub(crate) fn protect(&mut self, words: &[u64]) -> usize {
         let before = self.prompt.protected.len();
@@ -272,7 +265,7 @@ impl Heap {
     }
 
     /// Drains to the end, with any pause goal.
-    pub fn drain_all(mut heap: HeapEntry) {
+    pub(crate) fn drain_all(mut heap: HeapEntry) {
         let is_outermost = heap.keep_settings();
         let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
         for _ in 0..ROUNDS_MAX {
@@ -288,6 +281,7 @@ impl Heap {
         heap.prompt.sliced_drains = goal;
         heap.forget_settings(is_outermost);
     }
+
     fn drain_pending(mut heap: HeapEntry) {
         let from = heap.prompt.drain_from;
         let (mut at, mut kept) = (from, from);
@@ -334,6 +328,7 @@ impl Heap {
             heap.close_gap(kept, at);
         }
     }
+
     fn continue_cascades(mut heap: HeapEntry) {
         while !heap.prompt.cascades.is_empty() && (heap.prompt.units_left > 0 || heap.has_more_time()) {
             let mut cascade = heap.prompt.cascades.remove(0);
@@ -344,89 +339,5 @@ impl Heap {
                 return;
             }
         }
-    }
-
-    /// The budget of a drain. True when the mutator has not had its turn since the last slice, and old work should wait.
-    fn start_slice(&mut self) -> bool {
-        if self.services.finalizers.depth() > 0 {
-            return false;
-        }
-        if !self.prompt.sliced_drains {
-            self.prompt.units_left = i64::MAX;
-            return false;
-        }
-        let rationed = !self.prompt.cascades.is_empty()
-            && self.options.slice_units.is_none()
-            && self.prompt.slice_start.is_some_and(|end| (end.elapsed().as_nanos() as u64) < self.options.slice_ns);
-        self.prompt.units_left = self.options.slice_units.map_or(CHUNK_UNITS, i64::from);
-        if !rationed {
-            self.prompt.slice_start = None;
-        }
-        rationed
-    }
-
-    /// The units of a chunk are used up: whether the slice has time for another.
-    #[cold]
-    pub(super) fn has_more_time(&mut self) -> bool {
-        if !self.prompt.sliced_drains {
-            self.prompt.units_left = i64::MAX;
-            return true;
-        }
-        if self.options.slice_units.is_some() {
-            return false;
-        }
-        let start = *self.prompt.slice_start.get_or_insert_with(Instant::now);
-        if start.elapsed().as_nanos() as u64 >= self.options.slice_ns {
-            return false;
-        }
-        self.prompt.units_left = CHUNK_UNITS;
-        true
-    }
-
-    /// Whether the outermost drain ends after some time: what finalizers take is a part of that.
-    fn is_timed(&self) -> bool {
-        self.prompt.sliced_drains && self.options.slice_units.is_none() && self.services.finalizers.depth() == 0
-    }
-
-    pub(super) fn begin_finalizer_in_slice(&mut self) {
-        if self.is_timed() {
-            self.prompt.slice_start.get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// The slice ends with a finalizer that has used it up.
-    pub(super) fn end_finalizer_in_slice(&mut self) {
-        if self.is_timed()
-            && let Some(start) = self.prompt.slice_start
-            && start.elapsed().as_nanos() as u64 >= self.options.slice_ns
-        {
-            self.prompt.units_left = 0;
-        }
-    }
-
-    #[cold]
-    fn end_timed_slice(&mut self, start: Instant, left: bool) {
-        let ns = start.elapsed().as_nanos() as u64;
-        self.statistics.slices += 1;
-        self.note_stop(start, ns);
-        self.prompt.slice_start = left.then(Instant::now);
-    }
-
-    /// Compiled code calls the drain again while anything is left.
-    #[inline(always)]
-    fn end_slice(&mut self) {
-        if self.services.finalizers.depth() > 0 {
-            return;
-        }
-        let left = !self.prompt.cascades.is_empty();
-        if let Some(start) = self.prompt.slice_start
-            && self.prompt.units_left <= 0
-        {
-            self.end_timed_slice(start, left);
-        }
-        let due =
-            left || self.pending_len() != 0 || self.services.specials.post_clear.are_due() || self.prompt.lent.is_due();
-        let due = due || !self.services.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
-        self.context_mut().pending = due as u64;
     }
 }

@@ -45,7 +45,7 @@ impl Heap {
         }
         self.apply_postponed();
         self.count_handles();
-        if self.pending_count() > LOOKED_AT_MAX || !self.look_at_pending(words) {
+        if self.pending_len() > LOOKED_AT_MAX || !self.look_at_pending(words) {
             return false;
         }
         // Survivors may be candidates.
@@ -53,7 +53,7 @@ impl Heap {
             return false;
         }
         self.prompt.leaves_rest = false;
-        let left = self.pending_count();
+        let left = self.pending_len();
         self.context_mut().pending = u64::from(left != 0);
         true
     }
@@ -83,7 +83,7 @@ impl Heap {
     fn look_at_pending(&mut self, words: &[u64]) -> bool {
         let (mut at, mut kept) = (0, 0);
         let mut is_through = true;
-        while at < self.pending_count() {
+        while at < self.pending_len() {
             let object = self.pending_at(at);
             if object.exact_count() != 0 {
                 object.remove_flags(prompt_flag::PENDING);

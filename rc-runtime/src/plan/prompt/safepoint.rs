@@ -76,8 +76,8 @@ impl Heap {
     }
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
-    /// outermost drain has ended. Answers how many objects died.
-    pub fn prompt_collect(mut heap: HeapEntry) -> u64 {
+    /// outermost drain has ended. Returns how many objects died.
+    pub(crate) fn prompt_collect(mut heap: HeapEntry) -> u64 {
         heap.refuse_at_work();
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
             heap.services.finalizers.collect_wanted = true;
@@ -197,7 +197,7 @@ impl Heap {
 
     /// Whether anything is being taken apart, or will be by the next drain; but for what finalizers bring without end.
     pub fn has_dying(&mut self) -> bool {
-        let waits = !self.prompt.leaves_rest && self.pending_count() > self.prompt.protected.len();
+        let waits = !self.prompt.leaves_rest && self.pending_len() > self.prompt.protected.len();
         waits || !self.prompt.cascades.is_empty()
     }
 

@@ -25,7 +25,7 @@ use crate::object::ObjectRef;
 #[derive(Debug, Default)]
 pub struct Touched {
     /// Upgrades ask for more than the object's header: a mark proves, or something condemned or fading might be yielded.
-    pub asks_at_upgrades: bool,
+    pub(crate) asks_at_upgrades: bool,
     /// Unmarked objects that were touched; they are marked now.
     pub objects: List<ObjectRef>,
     /// Large objects that are being taken apart: a mark comes to what they still hold, a chunk at a time.

@@ -35,7 +35,7 @@ impl Heap {
     }
 
     /// Bytes of blocks, but for those on their way back to the system, and of what objects own outside.
-    pub fn pressure_bytes(&self) -> u64 {
+    pub(crate) fn pressure_bytes(&self) -> u64 {
         self.kept_bytes().saturating_add(self.services.external.bytes())
     }
 

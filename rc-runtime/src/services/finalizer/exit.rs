@@ -28,7 +28,7 @@ pub fn run_at_exit(on: bool) {
 }
 
 /// Whether [`run_at_exit`] has left it switched on.
-pub fn are_run_at_exit() -> bool {
+pub(crate) fn are_run_at_exit() -> bool {
     AT_EXIT.load(Ordering::Acquire)
 }
 
@@ -61,7 +61,7 @@ impl Heap {
         !heap.has_remaining(is_meant)
     }
 
-    /// Puts everything that is to be finalized in front of the queue, in order. Answers how much that is.
+    /// Puts everything that is to be finalized in front of the queue, in order. Returns how much that is.
     fn queue_remaining(&mut self, is_meant: &dyn Fn(&TypeInfo) -> bool) -> usize {
         if !type_registry::has_finalizers() {
             return 0;
@@ -75,7 +75,7 @@ impl Heap {
         waiting.into_iter().partition(|&object| is_due(object))
     }
 
-    /// Answers how many were found.
+    /// Returns how many were found.
     pub(crate) fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
         let count = found.len();
         self.services.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();

@@ -174,7 +174,7 @@ impl Heap {
     }
 
     /// Every reference that a handle holds.
-    pub fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
+    pub(crate) fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
         // SAFETY: [CONTEXT] the context through which this heap allocates.
         let top = unsafe { (*self.context).handle_top };
         (0..self.services.handles.len(top))

@@ -11,7 +11,7 @@
 //! A **node** is in a doubly linked list of its target, so that it leaves in constant time. A weak reference of a built-in type is a
 //! node itself: behind its slot its payload has the next one and the one before, and it costs nothing outside its cell. Any other
 //! weak slot has a [`Link`], 32 bytes, whose number the table of records has for the slot's word
-//! ([`record_cell`](crate::memory::range::record_cell)); so it is found without a search, and an object that holds a million costs no more for each.
+//! (`record_cell`); so it is found without a search, and an object that holds a million costs no more for each.
 
 mod write;
 

@@ -126,7 +126,7 @@ impl DeferredDriver {
         self.learn_length(heap);
         self.release_complete_set(heap);
         let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
-        self.mark.evidence.note_epoch(facts(heap, self.trials.doubts), heap.candidates.is_empty(), given);
+        self.mark.evidence.note_epoch(facts(heap, self.trials.in_doubt), heap.candidates.is_empty(), given);
         self.note_finalizers_of_mark(heap);
         if self.mark_is_due(heap) {
             self.start_mark(heap);

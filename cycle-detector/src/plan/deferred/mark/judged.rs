@@ -3,11 +3,11 @@
 use crate::evidence::Facts;
 use tally_heap::Heap;
 
-/// The heap as evidence sees it; for `doubts` see `Trials::doubts`.
-pub(crate) fn facts(heap: &Heap, doubts: u64) -> Facts {
+/// The heap as evidence sees it; for `in_doubt` see `Trials::in_doubt`.
+pub(crate) fn facts(heap: &Heap, in_doubt: bool) -> Facts {
     // Dead entries of weak maps are not needed.
     let live = live_bytes(heap).saturating_sub(heap.dead_entry_bytes());
-    Facts { live, epoch: heap.options().epoch_bytes, suspects: heap.suspects, doubts }
+    Facts { live, epoch: heap.options().epoch_bytes, suspects: heap.suspects, in_doubt }
 }
 
 /// Bytes of objects not known to be dead, and of the records of special objects: these may take as much as the objects.

@@ -63,14 +63,14 @@ pub(super) fn push_within(list: &mut List<ObjectRef>, object: ObjectRef) -> bool
     has_room
 }
 
-/// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate:
+/// A reference from a dead cycle to a survivor goes away; whether that leaves a doubt. The survivor becomes no candidate:
 /// rings that hang on a large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings
 /// that die old started a mark of the live heap, which was in vain and a fifth of the run.)
-pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
+pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> bool {
     if heap.mark_phase().is_shown_references() {
         heap.show_to_mark(target);
     }
-    heap.decrement_only(target).into()
+    heap.decrement_only(target)
 }
 
 /// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer

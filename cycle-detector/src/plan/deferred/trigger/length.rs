@@ -18,7 +18,7 @@ use tally_heap::report::epoch_report::EpochReport;
 
 /// Work of a short epoch that makes a trial worth while, and of a long one at which a short one does.
 const WORTH_A_TRIAL: u64 = 640;
-const NOT_WORTH_MEMORY: u64 = 80;
+const NOT_WORTH_MEMORY: u64 = WORTH_A_TRIAL / 8;
 /// The part of the work by which two epochs of one length may differ where a trial begins.
 const STEADY: u64 = 4;
 /// The part of the work that a long epoch must save.
@@ -27,7 +27,7 @@ const SAVED: u64 = 5;
 const ADDED: u64 = 8;
 /// Epochs before a trial is repeated.
 const PATIENCE: u32 = 2;
-const PATIENCE_MAX: u32 = 64;
+const PATIENCE_MAX: u32 = 32 * PATIENCE;
 
 /// What has been learnt.
 #[derive(Debug)]

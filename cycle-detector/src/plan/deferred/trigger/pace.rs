@@ -1,9 +1,10 @@
 //! Slices at allocation and at polls; is a flip due?
 
-use super::{ALLOCATION_UNITS, CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS, URGENCY};
+use super::{CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS};
 use crate::account::Pressure;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
+use crate::slice::SLICE_UNITS;
 use std::time::Duration;
 use tally_heap::Heap;
 
@@ -15,17 +16,15 @@ impl DeferredDriver {
         }
         let pressure = self.pressure(heap);
         if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
-            // A structure dies, and the heap would grow meanwhile: it had better die faster.
-            let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
-            self.slice(heap, ALLOCATION_UNITS * urgency * shares);
+            self.slice(heap, SLICE_UNITS * shares);
         }
         self.hurry(heap);
         if heap.clock.given_bytes >= heap.flip_at() {
             if self.phase != Phase::Idle && pressure == Pressure::FULL {
                 // Behind: a bigger slice, and the epoch is simply extended.
-                self.slice(heap, ALLOCATION_UNITS * 4);
+                self.slice(heap, SLICE_UNITS * 4);
             }
             self.flip_now(heap);
         } else if heap.deferred.log.entries >= heap.deferred.log_poll_at {
@@ -40,7 +39,7 @@ impl DeferredDriver {
     pub(in crate::plan::deferred::trigger) fn hurry(&mut self, heap: &mut Heap) {
         let mut slices = 1;
         while slices < OVERDUE_SLICES && self.mark.is_overdue(heap) {
-            self.slice_of_mark(heap, ALLOCATION_UNITS * 2);
+            self.slice_of_mark(heap, SLICE_UNITS * 2);
             slices += 1;
         }
     }

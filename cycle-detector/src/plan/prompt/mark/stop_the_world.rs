@@ -15,11 +15,9 @@ impl PromptDriver {
     /// Whether suspects and growth together say that a mark would pay.
     pub(in crate::plan::prompt) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
         let (live, epoch) = (heap.kept_bytes(), heap.options().epoch_bytes);
-        let facts = Facts { live, epoch, suspects: heap.suspects, doubts: 0 };
+        let facts = Facts { live, epoch, suspects: heap.suspects, in_doubt: false };
         let CountedMarks { evidence, cap, .. } = &mut self.counted_marks;
-        heap.options().eager_marks
-            || cap.is_exceeded(heap, evidence.promises(facts))
-            || !self.rings.catches_up() && evidence.is_enough(facts)
+        heap.options().eager_marks || cap.is_exceeded(heap) || !self.rings.catches_up() && evidence.is_enough(facts)
     }
 
     /// Marks, and frees unmarked objects. Returns the number of objects freed.
@@ -92,22 +90,11 @@ impl PromptDriver {
             roots += 1;
             marker.show(root);
         };
-        heap.services
-            .finalizers
-            .done
-            .iter()
-            .copied()
-            .chain(heap.services.finalizers.held_beside_lists())
-            .for_each(&mut show);
-        heap.services.immortals.objects().for_each(&mut show);
+        heap.services.finalizers.done.iter().copied().chain(heap.services.held_beside_lists()).for_each(&mut show);
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.statistics.roots_walked += roots;
-        let slots = tally_heap::services::global_roots::for_each_reference(|root, _| {
-            if heap.owns(root) {
-                marker.show(root);
-            }
-        });
+        let slots = heap.for_each_global_reference(|root, _| marker.show(root));
         heap.statistics.roots_walked += slots;
         self.stops.report.roots = marker.waiting();
     }

@@ -5,7 +5,7 @@ use crate::memory::list::List;
 
 /// Entries by class.
 #[derive(Debug)]
-pub struct ByClass<T> {
+pub(crate) struct ByClass<T> {
     lists: [List<T>; CLASSES],
     /// A bit for each list that has entries.
     some: u64,
@@ -39,7 +39,7 @@ impl<T> ByClass<T> {
 
     /// Enters one, if there is memory; else it is forgotten.
     #[inline(always)]
-    pub fn enter_if_possible(&mut self, class: usize, entry: T) {
+    pub(crate) fn enter_if_possible(&mut self, class: usize, entry: T) {
         if self.lists[class].try_push(entry) {
             self.some |= 1 << class;
         }

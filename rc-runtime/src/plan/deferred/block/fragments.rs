@@ -22,7 +22,7 @@ const LONG: u64 = 1024;
 
 /// Fragments by class, and the one that is being cut.
 #[derive(Debug)]
-pub struct Fragments {
+pub(crate) struct Fragments {
     cut: Hole,
     others: ByClass<Hole>,
 }
@@ -36,7 +36,7 @@ impl Default for Fragments {
 impl Fragments {
     /// Sets a hole aside, if a cell fits it.
     #[inline(always)]
-    pub fn set_aside(&mut self, hole: Hole) {
+    pub(crate) fn set_aside(&mut self, hole: Hole) {
         if hole.bytes() >= SMALLEST_CELL {
             let class = class_of(hole.bytes());
             if self.others.of(class).len() < FRAGMENTS_MAX {
@@ -62,7 +62,7 @@ impl Fragments {
     /// one call serves many cells, else the shortest long one; for a wide cell the shortest of all. When there is none, it is what is
     /// left of the one that was being cut. Its unlogged bits are clear.
     #[inline(always)]
-    pub fn take_for_cursor(&mut self, bytes: u64) -> Option<Hole> {
+    pub(crate) fn take_for_cursor(&mut self, bytes: u64) -> Option<Hole> {
         let hole = if bytes > WIDE { self.take(bytes) } else { self.take_moderate(bytes) };
         let Some(hole) = hole else { return self.take_the_cut_for_cursor(bytes) };
         hole.clear_unlogged();

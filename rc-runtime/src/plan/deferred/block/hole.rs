@@ -12,11 +12,11 @@ use crate::memory::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_start};
 /// Shorter holes are used only by heaps that fill holes, and every cell up to this size fits into any other.
 pub const SMALLEST_HOLE: u64 = 128;
 /// Bytes of the smallest cell.
-pub const SMALLEST_CELL: u64 = 16;
+pub(crate) const SMALLEST_CELL: u64 = 16;
 /// Classes of holes.
-pub const CLASSES: usize = 47;
+pub(crate) const CLASSES: usize = 47;
 /// 8-byte words of a block, a live bit each.
-pub const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
+pub(crate) const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
 
 /// A run of free bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Hole {
     }
 }
 
-/// The class of a hole of so many bytes, at least [`SMALLEST_CELL`].
+/// The class of a hole of so many bytes, at least `SMALLEST_CELL`.
 #[inline(always)]
 pub fn class_of(bytes: u64) -> usize {
     if bytes < SMALLEST_HOLE {
@@ -58,7 +58,7 @@ pub fn class_of(bytes: u64) -> usize {
 
 /// The lowest class of which every hole takes so many bytes; [`CLASSES`] when there is none.
 #[inline(always)]
-pub fn class_that_takes(bytes: u64) -> usize {
+pub(crate) fn class_that_takes(bytes: u64) -> usize {
     let class = class_of(bytes.max(SMALLEST_CELL));
     let is_least = bytes < SMALLEST_HOLE || bytes & ((1 << (bytes.ilog2() - 2)) - 1) == 0;
     class + usize::from(!is_least)

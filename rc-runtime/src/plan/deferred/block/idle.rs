@@ -3,11 +3,6 @@
 use super::BlockSpace;
 use crate::memory::range::{self, BLOCK_BYTES, block_start};
 
-/// Flips over which an empty block must have been idle before its memory goes back to the system: giving back what the
-/// next epoch takes again cost a program of short-lived trees as much time in the kernel as in itself.
-pub(super) const FLIPS: u32 = 16;
-/// Blocks given back after one flip, at most.
-pub(super) const GIVEN_BACK_PER_FLIP: usize = 64;
 /// Units of work of each: two system calls, which took 2 to 23 µs. (At the flip itself 64 of them took 1.5 ms.)
 const GIVEN_BACK_UNITS: i64 = 256;
 
@@ -34,6 +29,7 @@ impl BlockSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::block_source::IDLE_LOOKS;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
@@ -43,7 +39,7 @@ mod tests {
             space.take_block(16, 2).expect("room");
         }
         let (mut before, mut most) = (0, 0);
-        for _ in 0..300 * FLIPS {
+        for _ in 0..300 * IDLE_LOOKS {
             if space.sweep_pending(4 * GIVEN_BACK_UNITS).is_none() {
                 space.flip();
             }
@@ -60,7 +56,7 @@ mod tests {
         for _ in 0..10 {
             space.take_block(16, 2).expect("room");
         }
-        for epoch in 3..3 + 3 * FLIPS {
+        for epoch in 3..3 + 3 * IDLE_LOOKS {
             space.flip();
             space.sweep_pending(i64::MAX);
             for _ in 0..4 {

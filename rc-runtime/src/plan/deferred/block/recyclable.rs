@@ -17,7 +17,7 @@ const PREFERRED: u64 = 1024;
 
 /// Blocks with holes.
 #[derive(Debug, Default)]
-pub struct Recyclable(ByClass<u32>);
+pub(crate) struct Recyclable(ByClass<u32>);
 
 impl Recyclable {
     /// Enters a block whose longest hole has so many bytes.
@@ -33,7 +33,7 @@ impl Recyclable {
     }
 
     /// Takes the block with the longest hole, if that is worthwhile.
-    pub fn take_roomy(&mut self) -> Option<u32> {
+    pub(crate) fn take_roomy(&mut self) -> Option<u32> {
         self.take_highest(!0 << class_of(WORTHWHILE))
     }
 
@@ -48,19 +48,19 @@ impl Recyclable {
     }
 
     /// Takes a block with a hole for a small object of so many bytes.
-    pub fn take_for_small(&mut self, bytes: u64) -> Option<u32> {
+    pub(crate) fn take_for_small(&mut self, bytes: u64) -> Option<u32> {
         let fits = fitting(bytes);
         let preferred = fits & !0 << class_of(PREFERRED);
         self.take_lowest(preferred).or_else(|| self.take_highest(fits))
     }
 
     /// Takes a block with a hole of at least so many bytes, the shortest that there is.
-    pub fn take_tight(&mut self, bytes: u64) -> Option<u32> {
+    pub(crate) fn take_tight(&mut self, bytes: u64) -> Option<u32> {
         self.take_lowest(fitting(bytes))
     }
 
     /// Takes a block that may have such a hole.
-    pub fn take_doubtful(&mut self, bytes: u64) -> Option<u32> {
+    pub(crate) fn take_doubtful(&mut self, bytes: u64) -> Option<u32> {
         self.take_lowest(1 << class_of(bytes))
     }
 

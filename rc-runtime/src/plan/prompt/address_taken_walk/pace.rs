@@ -17,7 +17,7 @@ impl Heap {
         if self.prompt.address_taken_walk.units <= FEW || is_zealous {
             return false;
         }
-        let (pending, allocated) = (self.pending_count(), self.counted_allocated_bytes());
+        let (pending, allocated) = (self.pending_len(), self.counted_allocated_bytes());
         let context = self.context_mut();
         if context.exit_pc == 0 || self.services.external.is_due || self.limits.soft_is_due {
             return false;

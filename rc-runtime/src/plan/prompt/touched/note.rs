@@ -13,7 +13,7 @@ impl Heap {
     /// If a mark is proving that the object is dead: it may not be.
     #[cold]
     #[inline(never)]
-    pub fn note_touched(&mut self, object: ObjectRef) {
+    pub(crate) fn note_touched(&mut self, object: ObjectRef) {
         if self.mark_phase().watches() && !MARK.get(object.granule()) {
             MARK.set(object.granule());
             let touched = &mut self.prompt.touched;
@@ -60,7 +60,7 @@ impl Heap {
 
     /// The object is among those that a mark has condemned, and that go in slices.
     #[inline(always)]
-    pub fn is_going(&self, object: ObjectRef) -> bool {
+    pub(crate) fn is_going(&self, object: ObjectRef) -> bool {
         self.mark_phase().frees() && !MARK.get(object.granule())
     }
 
