@@ -8,7 +8,7 @@
 //!   uses,
 //! - a write that is to keep what it does not replace,
 //! - a write, a root, a phi or a return that takes a missing credit, and a credit without a consumer,
-//! - a safepoint without a drain since a count fell,
+//! - a safepoint without a drain since a count fell, or in an inferred leaf,
 //! - a safepoint, an end, or a count that falls, while postponed counts wait; an `apply` without any,
 //! - a root that is overwritten, or left, while it owns its object; a drop of an object that is not owned,
 //! - paths that meet in different states.
@@ -18,6 +18,7 @@ use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::ownership::may_replace;
 use super::postponed::{Postponed, makes_up};
+use super::stops;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
@@ -324,6 +325,18 @@ impl Checker<'_> {
                     self.blame(at, "nothing was put off that could be made up for");
                 }
             }
+            Operation::Due => {
+                // Nothing is pending on the usual way; the other leads to a stop.
+                state.fallen = false;
+                if !stops::leads_to_stop(self.operations, call) {
+                    self.blame(at, "no stop follows the test whether one is due");
+                }
+            }
+            Operation::Stop => {
+                state.fallen = false;
+                self.roots_own(state, at);
+                self.all_settled(state, at);
+            }
             Operation::Finish => {
                 state.fallen = false;
                 self.frame_is_empty(state, at);
@@ -423,24 +436,36 @@ impl Checker<'_> {
 
     fn safepoint(&mut self, state: &State, at: Value) {
         self.counted(state, at);
+        self.all_settled(state, at);
+        self.nothing_waits(state, at);
+    }
+
+    fn all_settled(&mut self, state: &State, at: Value) {
         if let Some(&root) = self.complex.difference(&state.settled).next() {
             self.blame(at, &format!("root {} is not settled at this safepoint", self.root(root)));
         }
-        self.nothing_waits(state, at);
     }
 
     /// Checks the state of roots and temporaries that a safepoint, and the pad of an exception, expects.
     fn counted(&mut self, state: &State, at: Value) {
-        for (slot, holds) in state.slots.iter().enumerate() {
-            if matches!(holds, Holds::Borrows | Holds::Clash) {
-                self.blame(at, &format!("root {} has no count for its object at this safepoint", self.root(slot)));
-            }
-        }
+        self.roots_own(state, at);
         if !state.temporaries.is_empty() {
             self.blame(at, "a temporary's count is forgotten at this safepoint");
         }
         if !state.credits.is_empty() {
             self.blame(at, "a count is left over that no write, root or result takes");
+        }
+    }
+
+    /// Checks that what every root holds is counted where objects may die.
+    fn roots_own(&mut self, state: &State, at: Value) {
+        for (slot, holds) in state.slots.iter().enumerate() {
+            if matches!(holds, Holds::Borrows | Holds::Clash) {
+                self.blame(at, &format!("root {} has no count for its object at this safepoint", self.root(slot)));
+            }
+        }
+        if self.facts.is_inferred_leaf(self.function) {
+            self.blame(at, "a leaf, whose callers do not count their roots, reaches a safepoint");
         }
     }
 
