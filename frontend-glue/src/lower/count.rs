@@ -158,7 +158,7 @@ impl Counts {
         // A root that is no plain reference is settled at polls, too: none is passed over.
         let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
         let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
-        if self.patterns.leaf_calls && self.patterns.lazy_roots && !returns_twice && !options.zeal {
+        if self.patterns.leaf_calls && !returns_twice {
             stops::make(builder, &self.operations, callees, &self.facts, function, &asked);
         }
         let flow = Flow::of(function);

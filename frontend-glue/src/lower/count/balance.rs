@@ -333,7 +333,9 @@ impl Checker<'_> {
                 }
             }
             Operation::Stop => {
-                state.fallen = false;
+                // What is in flight without a count of its own stays on the pending list.
+                let has_count = |word: &Value| self.numbers.get(word).is_some_and(|it| state.temporaries.contains(it));
+                state.fallen = !call.arguments().iter().all(has_count);
                 self.roots_own(state, at);
                 self.all_settled(state, at);
             }

@@ -145,6 +145,11 @@ impl Facts {
         self.quiet.contains(&call.callee()) || self.promises.never_releases(call)
     }
 
+    /// Whether nothing can die in the function, and no count falls.
+    pub(super) fn is_quiet_function(&self, function: Value) -> bool {
+        self.quiet.contains(&function)
+    }
+
     /// Whether an inferred leaf is called: what dies in it does so behind the call.
     pub(super) fn calls_inferred_leaf(&self, call: Call) -> bool {
         self.inferred_leaves.contains(&call.callee())

@@ -28,6 +28,7 @@ pub(super) fn find(callees: &Callees, facts: &Facts, managed: &[Value]) -> Handl
         function.is_internal()
             && !function.may_be_replaced()
             && !facts.leaves_its_dead(*function)
+            && !facts.is_quiet_function(*function)
             && function.users().all(|user| is_direct_call(user, *function, &all))
     };
     let candidates: HandleSet<Value> = managed.iter().copied().filter(may_be).collect();

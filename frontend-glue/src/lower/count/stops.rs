@@ -46,9 +46,8 @@ pub(super) fn make(
             around(builder, operations, call.value(), next, &[]);
         } else if facts.calls_inferred_leaf(call) {
             let next = call.value().next_instruction().expect("a call is no terminator");
-            let result = Some(call.value());
-            let in_flight =
-                result.filter(|&result| may_hold_reference(builder, result) && !facts.hands_over(callees, call));
+            // Its count may be released before the stop, where temporaries do not keep theirs.
+            let in_flight = Some(call.value()).filter(|&result| may_hold_reference(builder, result));
             around(builder, operations, next, next, in_flight.as_slice());
         }
     }

@@ -63,6 +63,8 @@ impl Walk<'_> {
         self.borrowed = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows).collect();
         self.own_all(state, stop.value());
         self.settle_all(stop.value());
+        // A result in flight without a count of its own stays on the pending list.
+        state.pending |= stop.arguments().into_iter().any(|word| self.counted_temporary(state, word).is_none());
     }
 
     /// At the end of a stop's block the roots borrow again. An object whose last count that was is pending.
