@@ -11,7 +11,7 @@
 ; CHECK: define internal void @recursive
 ; CHECK: call void (...) @tally.count.drain(ptr %next)
 ; CHECK: define internal void @loop
-; CHECK: call void (...) @tally.count.finish()
+; CHECK: call i1 @tally.count.due(i32 1)
 ; CHECK: define void @known_elsewhere
 ; CHECK: call void (...) @tally.count.finish()
 ; CHECK: define void @caller

@@ -13,6 +13,8 @@
 //! - a root that is overwritten, or left, while it owns its object; a drop of an object that is not owned,
 //! - paths that meet in different states.
 
+mod state;
+
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
@@ -24,6 +26,7 @@ use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
+use state::{Holds, State};
 use std::collections::BTreeSet;
 
 /// Checks one function; returns a message about the first imbalance found.
@@ -41,8 +44,20 @@ pub(super) fn check(
     let complex = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
     let numbers = HandleMap::default();
     let postponed = &counted.postponed;
-    let mut checker =
-        Checker { callees, operations, facts, function, roots, slots, complex, postponed, asked, numbers, fault: None };
+    let mut checker = Checker {
+        callees,
+        operations,
+        facts,
+        function,
+        roots,
+        slots,
+        complex,
+        postponed,
+        asked,
+        numbers,
+        tested: false,
+        fault: None,
+    };
     let flow = Flow::of(function);
     let holds = |&exact: &bool| if exact { Holds::Owns } else { Holds::Null };
     let start = State { slots: counted.exact.iter().map(holds).collect(), ..State::default() };
@@ -64,69 +79,6 @@ pub(super) fn check(
     checker.fault.map_or(Ok(()), Err)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    Null,
-    Borrows,
-    Owns,
-    /// Two paths disagree.
-    Clash,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-struct State {
-    slots: Vec<Holds>,
-    /// Numbered in the order in which the checker met them; those on only one of two paths are marked as clashing by
-    /// `usize::MAX`.
-    temporaries: BTreeSet<usize>,
-    credits: Vec<Value>,
-    /// What the next write takes out of its field.
-    kept: Option<Value>,
-    /// The result's credit went to the caller.
-    handed: bool,
-    /// A count fell since the last drain.
-    fallen: bool,
-    /// Roots of many words that count their objects; any store or call may change that.
-    settled: BTreeSet<usize>,
-    /// Roots of many words that may count any objects.
-    counting: BTreeSet<usize>,
-    lent: bool,
-    /// Postponed counts wait for `apply`.
-    waiting: bool,
-}
-
-const CLASH: usize = usize::MAX;
-
-impl State {
-    fn merge(&mut self, other: &State) {
-        for (mine, &theirs) in self.slots.iter_mut().zip(&other.slots) {
-            *mine = match (*mine, theirs) {
-                (mine, theirs) if mine == theirs => mine,
-                (Holds::Null, other) | (other, Holds::Null) => other,
-                _ => Holds::Clash,
-            };
-        }
-        self.fallen |= other.fallen;
-        self.waiting |= other.waiting;
-        self.settled.retain(|root| other.settled.contains(root));
-        self.counting.extend(&other.counting);
-        if self.lent != other.lent || self.handed != other.handed {
-            self.temporaries.insert(CLASH);
-        }
-        if self.temporaries != other.temporaries || self.credits != other.credits {
-            self.temporaries.insert(CLASH);
-        }
-    }
-
-    fn clash(&self) -> Option<String> {
-        if self.temporaries.contains(&CLASH) {
-            return Some("a temporary has a count on one path to this place and none on another".into());
-        }
-        let slot = self.slots.iter().position(|&holds| holds == Holds::Clash)?;
-        Some(format!("root {slot} owns its object on one path to this place and borrows it on another"))
-    }
-}
-
 struct Checker<'a> {
     callees: &'a Callees,
     operations: &'a Operations,
@@ -138,6 +90,8 @@ struct Checker<'a> {
     postponed: &'a Postponed,
     asked: &'a HandleSet<Call>,
     numbers: HandleMap<Value, usize>,
+    /// Whether the block is entered by the test for a stop alone.
+    tested: bool,
     fault: Option<String>,
 }
 
@@ -172,6 +126,10 @@ impl Checker<'_> {
         {
             self.result_of(&mut state, invoke);
         }
+        self.tested = match flow.predecessors[number][..] {
+            [only] => stops::tests_for(self.operations, flow.blocks[only], block),
+            _ => false,
+        };
         // The frames that an exception went through have released their roots.
         state.fallen |= block.is_landing_pad();
         for instruction in instructions {
@@ -336,6 +294,9 @@ impl Checker<'_> {
                 // What is in flight without a count of its own stays on the pending list.
                 let has_count = |word: &Value| self.numbers.get(word).is_some_and(|it| state.temporaries.contains(it));
                 state.fallen = !call.arguments().iter().all(has_count);
+                if !self.tested {
+                    self.blame(at, "nothing tests whether the stop is due");
+                }
                 self.roots_own(state, at);
                 self.all_settled(state, at);
             }

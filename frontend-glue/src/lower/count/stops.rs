@@ -26,7 +26,7 @@ use super::operation::{Operation, Operations};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
-use crate::llvm::{Block, Builder, HandleSet, Value};
+use crate::llvm::{Block, Builder, HandleSet, Opcode, Value};
 
 /// Puts a stop behind each call of an inferred leaf, unless the function is one itself, and around each poll that is not `asked`.
 pub(super) fn make(
@@ -99,6 +99,13 @@ fn stop_block(due: Call) -> Option<Block> {
     let end = block.terminator()?;
     let decides = block.successors().len() == 2 && end.operand(0) == due.value();
     decides.then(|| block.successors()[0])
+}
+
+/// Whether a block ends in the test for the stop in another.
+pub(super) fn tests_for(operations: &Operations, block: Block, stop: Block) -> bool {
+    let end = block.terminator().filter(|end| end.is(Opcode::LLVMBr));
+    let by = end.and_then(|end| end.operand(0).as_call());
+    by.is_some_and(|due| operations.of_call(due) == Some(Operation::Due) && stop_block(due) == Some(stop))
 }
 
 /// Whether a test leads to a stop: the checker relies on it.
