@@ -128,7 +128,8 @@ entry:
 round:
   %i = phi i64 [ 0, %entry ], [ %next, %round ]
   %at = load ptr, ptr %root
-  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %second = getelementptr i8, ptr %at, i64 8
+  call void @llvm.gcwrite(ptr null, ptr %at, ptr %second)
   %follower = load ptr, ptr %at
   store ptr %follower, ptr %root
   %next = add i64 %i, 1

@@ -103,8 +103,9 @@ fn stop_block(due: Call) -> Option<Block> {
 
 /// Whether a block ends in the test for the stop in another.
 pub(super) fn tests_for(operations: &Operations, block: Block, stop: Block) -> bool {
-    let end = block.terminator().filter(|end| end.is(Opcode::LLVMBr));
-    let by = end.and_then(|end| end.operand(0).as_call());
+    // The only operand of an unconditional branch is a block.
+    let end = block.terminator().filter(|_| block.successors().len() == 2);
+    let by = end.map(|end| end.operand(0)).filter(|by| by.is(Opcode::LLVMCall)).and_then(Value::as_call);
     by.is_some_and(|due| operations.of_call(due) == Some(Operation::Due) && stop_block(due) == Some(stop))
 }
 
