@@ -155,7 +155,7 @@ impl<'a> Lowering<'a> {
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut gcroots = roots::gcroots(&self.callees);
         let managed = self.managed.clone().into_iter();
-        let rooted: Vec<(Value, Vec<Root>)> = managed
+        let mut rooted: Vec<(Value, Vec<Root>)> = managed
             .map(|function| (function, self.clean_roots(function, gcroots.remove(&function).unwrap_or_default())))
             .collect();
         if self.options.eliminate_tail_calls {
@@ -173,7 +173,8 @@ impl<'a> Lowering<'a> {
         if let Some(counts) = &mut counts {
             counts.note_out_parameters(&self.builder, &self.callees, &roots_parameters, &rooted);
         }
-        let habits = poll::Habits::of(&self.callees, &self.managed);
+        let held = counts.as_ref().map(|counts| counts.replace_roots(&self.callees, &roots_parameters, &mut rooted));
+        let habits = poll::Habits::of(&self.callees, &self.managed, held.unwrap_or_default());
         for (function, roots) in &rooted {
             match &mut counts {
                 None => self.lower_managed(*function, roots, &roots_parameters, &habits),
@@ -222,9 +223,12 @@ impl<'a> Lowering<'a> {
                 function.run_function_passes("mem2reg");
             }
         }
-        // Under zeal every function stops and checks: none is quiet.
-        let patterns =
-            Patterns { quiet_calls: self.options.patterns.quiet_calls && !self.options.zeal, ..self.options.patterns };
+        let patterns = if self.options.zeal {
+            // Under zeal every function stops and checks: none is quiet, and each root is looked at.
+            Patterns { quiet_calls: false, leaf_calls: false, held_parameters: false, ..self.options.patterns }
+        } else {
+            self.options.patterns
+        };
         let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, patterns);
         // Stores to some roots will be writes.
         self.module.intrinsic("llvm.gcwrite", &[]);

@@ -2,11 +2,13 @@
 //! other counts saved.
 
 /// All savings but one.
-pub const ALL_BUT_ONE: [&str; 6] = [
-    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
-    "moves,quiet-calls,last-use,owned-results,postponed",
-    "moves,lazy-roots,last-use,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,owned-results",
+pub const ALL_BUT_ONE: [&str; 8] = [
+    "lazy-roots,quiet-calls,leaf-calls,held-parameters,last-use,owned-results,postponed",
+    "moves,quiet-calls,leaf-calls,held-parameters,last-use,owned-results,postponed",
+    "moves,lazy-roots,leaf-calls,held-parameters,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,held-parameters,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,leaf-calls,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,leaf-calls,held-parameters,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,leaf-calls,held-parameters,last-use,postponed",
+    "moves,lazy-roots,quiet-calls,leaf-calls,held-parameters,last-use,owned-results",
 ];

@@ -32,8 +32,8 @@ pub(super) struct Compiling {
     level: Level,
     #[command(flatten)]
     gc_names: GcNames,
-    /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, last-use, owned-results, postponed
-    /// (all above --opt 0, none there)
+    /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, leaf-calls, held-parameters, last-use,
+    /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn

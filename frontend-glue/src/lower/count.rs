@@ -18,6 +18,8 @@ mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
+mod held_parameters;
+mod inferred_leaves;
 mod known_ways;
 pub(crate) mod operation;
 mod out_parameters;
@@ -29,6 +31,7 @@ mod recount_root;
 mod remark;
 mod returns;
 mod slots;
+mod stops;
 mod unwinding;
 mod write_word;
 
@@ -113,6 +116,19 @@ impl Counts {
         self.out_parameters = OutParameters::note(builder, callees, &mut self.facts, managed, rooted);
     }
 
+    /// Replaces roots by parameters that callers hold; returns those parameters.
+    pub(super) fn replace_roots(
+        &self,
+        callees: &Callees,
+        managed: &HandleSet<Value>,
+        rooted: &mut [(Value, Vec<Root>)],
+    ) -> HandleSet<Value> {
+        match self.patterns.held_parameters {
+            true => held_parameters::replace_roots(callees, &self.facts, managed, rooted),
+            false => HandleSet::default(),
+        }
+    }
+
     /// Puts the operations of one function in place; `asked` are the polls that are safepoints for the program.
     ///
     /// # Errors
@@ -139,6 +155,12 @@ impl Counts {
         unwinding::separate_arrivals(builder, callees, &self.facts, function);
         let mut counted = self.survey(builder, callees, function, roots, options);
         let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, &takeable, options);
+        // A root that is no plain reference is settled at polls, too: none is passed over.
+        let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
+        let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
+        if self.patterns.leaf_calls && !returns_twice {
+            stops::make(builder, &self.operations, callees, &self.facts, function, &asked);
+        }
         let flow = Flow::of(function);
         if returns_twice {
             // LLVM may take the value of a shadow before a call of setjmp for its value after it.
@@ -147,9 +169,6 @@ impl Counts {
         let lends = |root: &Root| slots::is_lent(callees, root) && !self.out_parameters.lead_to(root);
         let lends = roots.iter().any(lends);
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
-        // A root that is no plain reference is settled at polls, too: none is passed over.
-        let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
-        let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
         let (operations, facts, asked) = (&self.operations, &self.facts, &asked);
         let postponing = Postponing { builder, callees, operations, facts, function, asked };
         let passed = if patterns.postponed { postponing.polls_passed() } else { HandleSet::default() };
@@ -157,6 +176,7 @@ impl Counts {
             let settled = (0..counted.roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
             let ownership = Ownership {
                 callees,
+                operations,
                 facts: &self.facts,
                 patterns,
                 function,
@@ -277,7 +297,7 @@ impl Counts {
 
     /// Whether nothing can die during the call: the roots are not read then.
     pub(super) fn is_quiet(&self, call: Call) -> bool {
-        self.facts.is_quiet(call)
+        self.facts.is_quiet(call) || self.facts.calls_inferred_leaf(call)
     }
 
     /// Turns one operation of a counted function into code; `named` are the operands of its bundle, if it has one.

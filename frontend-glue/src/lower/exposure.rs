@@ -19,7 +19,13 @@ use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
 use crate::lower::carriers::{Carrier, Class, MustAlias};
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
-pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HandleSet<Block> {
+pub(super) fn safe_to_poll(
+    callees: &Callees,
+    flow: &Flow,
+    function: Value,
+    roots: &[Root],
+    held: &HandleSet<Value>,
+) -> HandleSet<Block> {
     if may_be_a_leaf(function) {
         return HandleSet::default();
     }
@@ -30,10 +36,12 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
     let aliases = ground.aliases_at_end(flow);
     let live = ground.live_at_end(flow);
     let is_safe = |block: usize| {
-        live[block].iter().all(|&value| match (ground.can_expose(value), &aliases[block]) {
-            (false, _) => true,
-            (true, Some(aliases)) => aliases.class_of(Carrier::Now(value.base())).is_some(),
-            (true, None) => false,
+        live[block].iter().filter(|value| !held.contains(&value.base())).all(|&value| {
+            match (ground.can_expose(value), &aliases[block]) {
+                (false, _) => true,
+                (true, Some(aliases)) => aliases.class_of(Carrier::Now(value.base())).is_some(),
+                (true, None) => false,
+            }
         })
     };
     (0..flow.reachable).filter(|&block| is_safe(block)).map(|block| flow.blocks[block]).collect()

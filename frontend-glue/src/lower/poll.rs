@@ -48,7 +48,7 @@ pub(super) fn place_polls(
         let before = polled.len();
         let wanted = blocks_to_poll(callees, flow, habits, &fresh);
         if !wanted.is_empty() {
-            let safe = safe.get_or_insert_with(|| safe_to_poll(callees, flow, function, roots));
+            let safe = safe.get_or_insert_with(|| safe_to_poll(callees, flow, function, roots, &habits.held));
             polled.extend(wanted.intersection(safe));
         }
         if polled.len() == before {
@@ -82,10 +82,12 @@ pub(super) struct Habits {
     writers: HandleSet<Value>,
     /// Functions that give the runtime a chance to run an epoch on every path.
     stoppers: HandleSet<Value>,
+    /// Parameters that a root of the caller holds as long as the call lasts: a poll exposes none of them.
+    held: HandleSet<Value>,
 }
 
 impl Habits {
-    pub(super) fn of(callees: &Callees, functions: &[Value]) -> Habits {
+    pub(super) fn of(callees: &Callees, functions: &[Value], held: HandleSet<Value>) -> Habits {
         let managed: HandleSet<Value> = functions.iter().copied().collect();
         let callers = |is_wanted: fn(Callee) -> bool| -> HandleSet<Value> {
             let callers = callees.calls_of(is_wanted).map(|call| call.value().function());
@@ -111,7 +113,7 @@ impl Habits {
                 }
             }
         }
-        Habits { with_writes, writers, stoppers }
+        Habits { with_writes, writers, stoppers, held }
     }
 
     /// Whether the function has a write, or a call of a writer: the loops of any other need no check.

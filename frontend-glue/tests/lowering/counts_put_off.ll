@@ -59,6 +59,7 @@
 ; REMARK-DAG: in @drop_behind_the_loop: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @call_behind_a_polled_loop: remark: no count here: the next safepoint makes up for this write
 ; REMARK-DAG: in @field_of_another_each_time: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @one_field: remark: no count: root `root` borrowed its object from safepoint to safepoint
 ; REMARK-DAG: in @field_of_another_each_time: remark: no count: root `root` borrowed its object from safepoint to safepoint
 ; REMARK-DAG: in @field_of_another_each_time: remark: no count: root `root` borrowed its object from safepoint to safepoint
 @global = global ptr null

@@ -45,6 +45,7 @@ define internal i64 @length(ptr %p) gc "refcount-prompt" {
 }
 define internal i64 @loud(ptr %p) nounwind gc "refcount-prompt" {
   call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  call void @poke()
   ret i64 0
 }
 define i64 @quiet(ptr %p) gc "refcount-prompt" {

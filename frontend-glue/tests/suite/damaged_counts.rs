@@ -78,7 +78,7 @@ fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &AtomicUsize
 fn goes_unnoticed(operation: &str, twice: bool) -> bool {
     match operation {
         "tally.count.drain" => true,
-        "tally.count.finish" | "tally.count.settle" | "tally.count.unsettle" => twice,
+        "tally.count.finish" | "tally.count.stop" | "tally.count.settle" | "tally.count.unsettle" => twice,
         _ => false,
     }
 }

@@ -266,6 +266,23 @@ fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
     }
 }
 
+/// Functions that only write, parameters that a caller's variable holds, and polls: objects die where they would if each variable counted at
+/// once, at every level, whatever is saved.
+#[test]
+fn what_leaves_and_held_parameters_let_go_of_dies_when_it_should() {
+    let right = "10 11 cleared 20 moved on 21 results 30 31 \n40 41 loop 50 51 held\n60 61 62 63 not held 70 lent\n\
+                 80 81 walk 90 91 ways\n";
+    let ways = LEVELS.iter().flat_map(|&level| {
+        [&[][..], &["--pause-goal", "1ms"], &["--zeal"]].map(|more| [&["--opt", level], more].concat())
+    });
+    let choices = SAVINGS.iter().map(|saved| vec!["--opt", "2", "--save-counts", saved]);
+    for way in ways.chain(choices) {
+        let output = run_prompt(&[&way[..], &["--leak-check"]].concat(), "leaves.c", &[]);
+        let said = (output.status.code(), text(&output));
+        assert_eq!(said, (Some(0), right.to_owned()), "{}: {}", way.join(" "), describe(&output));
+    }
+}
+
 /// A word that a write takes out of one object is no reference in an object of another type.
 #[test]
 fn what_looks_like_a_word_that_was_taken_and_is_no_reference_is_not_counted() {

@@ -8,21 +8,25 @@
 //!   uses,
 //! - a write that is to keep what it does not replace,
 //! - a write, a root, a phi or a return that takes a missing credit, and a credit without a consumer,
-//! - a safepoint without a drain since a count fell,
+//! - a safepoint without a drain since a count fell, or in an inferred leaf,
 //! - a safepoint, an end, or a count that falls, while postponed counts wait; an `apply` without any,
 //! - a root that is overwritten, or left, while it owns its object; a drop of an object that is not owned,
 //! - paths that meet in different states.
+
+mod state;
 
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::ownership::may_replace;
 use super::postponed::{Postponed, makes_up};
+use super::stops;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
+use state::{Holds, State};
 use std::collections::BTreeSet;
 
 /// Checks one function; returns a message about the first imbalance found.
@@ -40,8 +44,20 @@ pub(super) fn check(
     let complex = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
     let numbers = HandleMap::default();
     let postponed = &counted.postponed;
-    let mut checker =
-        Checker { callees, operations, facts, function, roots, slots, complex, postponed, asked, numbers, fault: None };
+    let mut checker = Checker {
+        callees,
+        operations,
+        facts,
+        function,
+        roots,
+        slots,
+        complex,
+        postponed,
+        asked,
+        numbers,
+        tested: false,
+        fault: None,
+    };
     let flow = Flow::of(function);
     let holds = |&exact: &bool| if exact { Holds::Owns } else { Holds::Null };
     let start = State { slots: counted.exact.iter().map(holds).collect(), ..State::default() };
@@ -63,69 +79,6 @@ pub(super) fn check(
     checker.fault.map_or(Ok(()), Err)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    Null,
-    Borrows,
-    Owns,
-    /// Two paths disagree.
-    Clash,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-struct State {
-    slots: Vec<Holds>,
-    /// Numbered in the order in which the checker met them; those on only one of two paths are marked as clashing by
-    /// `usize::MAX`.
-    temporaries: BTreeSet<usize>,
-    credits: Vec<Value>,
-    /// What the next write takes out of its field.
-    kept: Option<Value>,
-    /// The result's credit went to the caller.
-    handed: bool,
-    /// A count fell since the last drain.
-    fallen: bool,
-    /// Roots of many words that count their objects; any store or call may change that.
-    settled: BTreeSet<usize>,
-    /// Roots of many words that may count any objects.
-    counting: BTreeSet<usize>,
-    lent: bool,
-    /// Postponed counts wait for `apply`.
-    waiting: bool,
-}
-
-const CLASH: usize = usize::MAX;
-
-impl State {
-    fn merge(&mut self, other: &State) {
-        for (mine, &theirs) in self.slots.iter_mut().zip(&other.slots) {
-            *mine = match (*mine, theirs) {
-                (mine, theirs) if mine == theirs => mine,
-                (Holds::Null, other) | (other, Holds::Null) => other,
-                _ => Holds::Clash,
-            };
-        }
-        self.fallen |= other.fallen;
-        self.waiting |= other.waiting;
-        self.settled.retain(|root| other.settled.contains(root));
-        self.counting.extend(&other.counting);
-        if self.lent != other.lent || self.handed != other.handed {
-            self.temporaries.insert(CLASH);
-        }
-        if self.temporaries != other.temporaries || self.credits != other.credits {
-            self.temporaries.insert(CLASH);
-        }
-    }
-
-    fn clash(&self) -> Option<String> {
-        if self.temporaries.contains(&CLASH) {
-            return Some("a temporary has a count on one path to this place and none on another".into());
-        }
-        let slot = self.slots.iter().position(|&holds| holds == Holds::Clash)?;
-        Some(format!("root {slot} owns its object on one path to this place and borrows it on another"))
-    }
-}
-
 struct Checker<'a> {
     callees: &'a Callees,
     operations: &'a Operations,
@@ -137,6 +90,8 @@ struct Checker<'a> {
     postponed: &'a Postponed,
     asked: &'a HandleSet<Call>,
     numbers: HandleMap<Value, usize>,
+    /// Whether the block is entered by the test for a stop alone.
+    tested: bool,
     fault: Option<String>,
 }
 
@@ -171,6 +126,10 @@ impl Checker<'_> {
         {
             self.result_of(&mut state, invoke);
         }
+        self.tested = match flow.predecessors[number][..] {
+            [only] => stops::tests_for(self.operations, flow.blocks[only], block),
+            _ => false,
+        };
         // The frames that an exception went through have released their roots.
         state.fallen |= block.is_landing_pad();
         for instruction in instructions {
@@ -324,6 +283,23 @@ impl Checker<'_> {
                     self.blame(at, "nothing was put off that could be made up for");
                 }
             }
+            Operation::Due => {
+                // Nothing is pending on the usual way; the other leads to a stop.
+                state.fallen = false;
+                if !stops::leads_to_stop(self.operations, call) {
+                    self.blame(at, "no stop follows the test whether one is due");
+                }
+            }
+            Operation::Stop => {
+                // What is in flight without a count of its own stays on the pending list.
+                let has_count = |word: &Value| self.numbers.get(word).is_some_and(|it| state.temporaries.contains(it));
+                state.fallen = !call.arguments().iter().all(has_count);
+                if !self.tested {
+                    self.blame(at, "nothing tests whether the stop is due");
+                }
+                self.roots_own(state, at);
+                self.all_settled(state, at);
+            }
             Operation::Finish => {
                 state.fallen = false;
                 self.frame_is_empty(state, at);
@@ -423,24 +399,36 @@ impl Checker<'_> {
 
     fn safepoint(&mut self, state: &State, at: Value) {
         self.counted(state, at);
+        self.all_settled(state, at);
+        self.nothing_waits(state, at);
+    }
+
+    fn all_settled(&mut self, state: &State, at: Value) {
         if let Some(&root) = self.complex.difference(&state.settled).next() {
             self.blame(at, &format!("root {} is not settled at this safepoint", self.root(root)));
         }
-        self.nothing_waits(state, at);
     }
 
     /// Checks the state of roots and temporaries that a safepoint, and the pad of an exception, expects.
     fn counted(&mut self, state: &State, at: Value) {
-        for (slot, holds) in state.slots.iter().enumerate() {
-            if matches!(holds, Holds::Borrows | Holds::Clash) {
-                self.blame(at, &format!("root {} has no count for its object at this safepoint", self.root(slot)));
-            }
-        }
+        self.roots_own(state, at);
         if !state.temporaries.is_empty() {
             self.blame(at, "a temporary's count is forgotten at this safepoint");
         }
         if !state.credits.is_empty() {
             self.blame(at, "a count is left over that no write, root or result takes");
+        }
+    }
+
+    /// Checks that what every root holds is counted where objects may die.
+    fn roots_own(&mut self, state: &State, at: Value) {
+        for (slot, holds) in state.slots.iter().enumerate() {
+            if matches!(holds, Holds::Borrows | Holds::Clash) {
+                self.blame(at, &format!("root {} has no count for its object at this safepoint", self.root(slot)));
+            }
+        }
+        if self.facts.is_inferred_leaf(self.function) {
+            self.blame(at, "a leaf, whose callers do not count their roots, reaches a safepoint");
         }
     }
 

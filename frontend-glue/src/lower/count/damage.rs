@@ -32,6 +32,10 @@ pub(super) fn apply(
             builder.before(call.value());
             builder.call(call.function_type(), call.callee(), &call.arguments());
         } else {
+            let of = call.value().type_of();
+            if !of.is_void() {
+                call.value().replace_all_uses(of.null());
+            }
             call.remove();
         }
         name

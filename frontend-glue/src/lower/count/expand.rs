@@ -33,7 +33,7 @@ use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
-use tally_heap::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
+use tally_heap::context::{PENDING, POLL, POSTPONED_END, POSTPONED_TOP};
 use tally_heap::memory::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
 use tally_heap::plan::prompt::count::SETTLED;
 
@@ -80,7 +80,8 @@ impl Expansion<'_> {
             Operation::Keep => self.keep(call.value(), call.argument(0)),
             Operation::Settle => self.settle(call, false, tables),
             Operation::Unsettle => self.settle(call, true, tables),
-            Operation::Drain => self.drain(call, named),
+            Operation::Drain | Operation::Stop => self.drain(call, named),
+            Operation::Due => self.due(call),
             Operation::Lend | Operation::Unlend => {
                 address_taken::change(self.builder, self.context, call.value(), operation == Operation::Lend);
             }
@@ -291,6 +292,22 @@ impl Expansion<'_> {
         let function = declare(module, "tally_drain");
         builder.call_with_roots(function.value_type(), function, &[buffer, builder.i64(offset / 8)], named);
         builder.branch(rest);
+    }
+
+    /// Whether a stop is due: something is pending, or, of a poll, an epoch is due.
+    fn due(&self, call: Call) {
+        let (builder, module) = (self.builder, self.builder.module());
+        builder.before(call.value());
+        let is_set = |field: u32, bits: u32| {
+            let of = module.integer(bits);
+            let content = builder.load(of, context_field(builder, self.context, field));
+            builder.binary(Opcode::LLVMXor, builder.is_zero(content), module.integer(1).constant(1))
+        };
+        let mut due = is_set(PENDING, 64);
+        if call.argument(0).constant_integer() == Some(1) {
+            due = builder.binary(Opcode::LLVMOr, due, is_set(POLL, 32));
+        }
+        call.value().replace_all_uses(due);
     }
 
     /// Memory for the words in flight, in the frame.

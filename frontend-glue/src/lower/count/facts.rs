@@ -12,6 +12,7 @@
 //! was the last count, waits on the pending list for the caller to root it.
 
 use super::Patterns;
+use super::inferred_leaves;
 use super::ownership::replaced_in;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
@@ -40,6 +41,8 @@ pub(super) struct Facts {
     /// Zeal's stop, in modules that have one.
     zeal_stop: Option<Value>,
     quiet: HandleSet<Value>,
+    /// Functions that may let go of objects, which die in their callers (`inferred_leaves`).
+    inferred_leaves: HandleSet<Value>,
     /// Functions with a body that no exception leaves, whatever they declare.
     never_unwind: HandleSet<Value>,
     owned_results: HandleSet<Value>,
@@ -67,6 +70,7 @@ impl Facts {
             promises,
             zeal_stop: module.function("tally_zeal_safepoint"),
             quiet: HandleSet::default(),
+            inferred_leaves: HandleSet::default(),
             never_unwind,
             owned_results: HandleSet::default(),
             managed: managed.iter().copied().collect(),
@@ -91,6 +95,9 @@ impl Facts {
                 }
             }
         }
+        if patterns.leaf_calls {
+            facts.inferred_leaves = inferred_leaves::find(callees, &facts, managed);
+        }
         facts
     }
 
@@ -103,7 +110,8 @@ impl Facts {
     pub(super) fn effect(&self, callees: &Callees, call: Call) -> Effect {
         match callees.of_call(call) {
             Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => Effect::Safepoint,
-            Callee::Ordinary if self.is_quiet(call) => Effect::None,
+            Callee::Ordinary if self.is_quiet(call) || self.calls_inferred_leaf(call) => Effect::None,
+            Callee::Ordinary if self.ends_program_in_leaf(call) => Effect::None,
             Callee::Ordinary if callees.is_safepoint(call) => Effect::Safepoint,
             Callee::Ordinary if self.may_leave_by_exception(callees, call) => Effect::Unwinds,
             _ => Effect::None,
@@ -137,11 +145,36 @@ impl Facts {
         self.quiet.contains(&call.callee()) || self.promises.never_releases(call)
     }
 
+    /// Whether nothing can die in the function, and no count falls.
+    pub(super) fn is_quiet_function(&self, function: Value) -> bool {
+        self.quiet.contains(&function)
+    }
+
+    /// Whether an inferred leaf is called: what dies in it does so behind the call.
+    pub(super) fn calls_inferred_leaf(&self, call: Call) -> bool {
+        self.inferred_leaves.contains(&call.callee())
+    }
+
+    /// Whether an inferred leaf ends the program by the call: its callers' roots have no counts then.
+    fn ends_program_in_leaf(&self, call: Call) -> bool {
+        self.is_inferred_leaf(call.value().function()) && inferred_leaves::ends_program(call)
+    }
+
+    /// Whether the function is an inferred leaf.
+    pub(super) fn is_inferred_leaf(&self, function: Value) -> bool {
+        self.inferred_leaves.contains(&function)
+    }
+
+    /// Whether a quiet function may make the call.
+    pub(super) fn is_passed_by_quiet(&self, callees: &Callees, call: Call) -> bool {
+        self.fits_quiet(callees, &self.quiet, call)
+    }
+
     /// These functions, and those that call them, release something after all.
     pub(super) fn forget_quiet(&mut self, functions: impl IntoIterator<Item = Value>) {
         let mut queue: Vec<Value> = functions.into_iter().collect();
         while let Some(function) = queue.pop() {
-            if self.quiet.remove(&function) {
+            if self.quiet.remove(&function) | self.inferred_leaves.remove(&function) {
                 queue.extend(callers(function));
             }
         }
@@ -183,9 +216,9 @@ impl Facts {
     }
 
     /// Whether what has died when the function ends waits for its caller's next safepoint: its result lies in the caller's memory, or
-    /// it is a leaf, which a reference in no root outlives.
+    /// it is a leaf, which a reference in no root outlives, or an inferred one.
     pub(super) fn leaves_its_dead(&self, function: Value) -> bool {
-        self.returns_in_memory(function) || self.is_leaf(function)
+        self.returns_in_memory(function) || self.is_leaf(function) || self.is_inferred_leaf(function)
     }
 
     /// Whether the managed function is a leaf, at least for some of its callers.
@@ -273,7 +306,7 @@ pub(in crate::lower) fn largest(
 
 /// The smallest set that contains each of these functions that is `fitting`, given the set. When a function enters
 /// it, its callers are checked again.
-fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
+pub(super) fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
     let mut queue: Vec<Value> = all.iter().copied().collect();
     let mut set = HandleSet::default();
     while let Some(function) = queue.pop() {
@@ -394,7 +427,7 @@ fn is_called_from_elsewhere(function: Value, managed: &HandleSet<Value>) -> bool
     !function.is_internal() || function.users().any(|user| !is_direct_call(user, function, managed))
 }
 
-fn is_direct_call(user: Value, function: Value, managed: &HandleSet<Value>) -> bool {
+pub(super) fn is_direct_call(user: Value, function: Value, managed: &HandleSet<Value>) -> bool {
     user.as_call().is_some_and(|call| {
         call.callee() == function
             && !call.is_musttail()

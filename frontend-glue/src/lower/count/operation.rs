@@ -26,6 +26,8 @@
 //! | `apply()` | a test | postponed counts are applied (`postponed`) |
 //! | `drain(words…)` | a test | objects without a reference die, unless one of these words refers to them |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
+//! | `due(poll)` | a test | whether a stop is due (`stops`) |
+//! | `stop(words…)` | a call | a drain in a stop: temporaries keep their counts |
 
 use crate::analysis::callee::LEAF;
 use crate::llvm::call::Call;
@@ -53,11 +55,13 @@ pub(in crate::lower) enum Operation {
     Drain,
     Finish,
     Apply,
+    Due,
+    Stop,
 }
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 19] = [
+const ALL: [(Operation, &str); 21] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
@@ -77,6 +81,8 @@ const ALL: [(Operation, &str); 19] = [
     (Drain, "drain"),
     (Finish, "finish"),
     (Apply, "apply"),
+    (Due, "due"),
+    (Stop, "stop"),
 ];
 
 /// Names of the stand-in functions begin so.
@@ -99,10 +105,12 @@ impl Operations {
                 Own | Take | Drop | Give => &[pointer, number],
                 Hold | Spend | Keep | Increment | Release | Pass | Join | Result => &[pointer],
                 Settle | Unsettle => &[number],
-                Lend | Unlend | Drain | Finish | Apply => &[],
+                Due => &[number],
+                Lend | Unlend | Drain | Finish | Apply | Stop => &[],
             };
-            let is_safepoint = matches!(operation, Drain | Finish);
-            let of = Type::function(void, parameters, is_safepoint); // of any number of words
+            let is_safepoint = matches!(operation, Drain | Finish | Stop);
+            let result = if operation == Due { module.integer(1) } else { void };
+            let of = Type::function(result, parameters, is_safepoint); // of any number of words
             let name = format!("{PREFIX}{name}");
             let function = module.function(&name).unwrap_or_else(|| module.add_function(&name, of));
             function.set_attribute("nounwind", 0);

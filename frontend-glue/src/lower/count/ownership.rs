@@ -23,6 +23,7 @@
 //! variables.
 
 mod edges;
+mod overwritten;
 mod phis;
 mod places;
 mod safepoint;
@@ -34,6 +35,7 @@ mod walk;
 use super::Patterns;
 use super::decisions::Decisions;
 use super::facts::Facts;
+use super::operation::Operations;
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
@@ -48,6 +50,7 @@ use walk::Walk;
 /// One function, with the inputs of the analysis.
 pub(super) struct Ownership<'a> {
     pub(super) callees: &'a Callees,
+    pub(super) operations: &'a Operations,
     pub(super) facts: &'a Facts,
     pub(super) patterns: Patterns,
     pub(super) function: Value,
@@ -108,7 +111,9 @@ impl Ownership<'_> {
             temporaries,
             same: HandleMap::default(),
             soon_gone: if self.patterns.last_use { self.soon_gone() } else { HandleMap::default() },
+            overwritten: if self.patterns.last_use { self.overwritten() } else { Vec::new() },
             arrivals: self.arrivals(),
+            borrowed: Vec::new(),
             output: None,
         };
         let entry = State {

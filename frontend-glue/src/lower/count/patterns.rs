@@ -13,6 +13,10 @@ pub struct Patterns {
     pub lazy_roots: bool,
     /// Calls in which nothing is released are no safepoints for the counts.
     pub quiet_calls: bool,
+    /// Functions that reach no safepoint but at their end are leaves: what dies in them does so behind the call.
+    pub leaf_calls: bool,
+    /// Roots of parameters that callers hold are none.
+    pub held_parameters: bool,
     /// A root's count goes along with its last use.
     pub last_use: bool,
     /// Results bring their count.
@@ -28,7 +32,16 @@ impl Patterns {
     pub const ALL: Patterns = Patterns::all(true);
 
     const fn all(on: bool) -> Patterns {
-        Patterns { moves: on, lazy_roots: on, quiet_calls: on, last_use: on, owned_results: on, postponed: on }
+        Patterns {
+            moves: on,
+            lazy_roots: on,
+            quiet_calls: on,
+            leaf_calls: on,
+            held_parameters: on,
+            last_use: on,
+            owned_results: on,
+            postponed: on,
+        }
     }
 }
 
@@ -45,13 +58,15 @@ impl std::str::FromStr for Patterns {
                 "moves" => patterns.moves = true,
                 "lazy-roots" => patterns.lazy_roots = true,
                 "quiet-calls" => patterns.quiet_calls = true,
+                "leaf-calls" => patterns.leaf_calls = true,
+                "held-parameters" => patterns.held_parameters = true,
                 "last-use" => patterns.last_use = true,
                 "owned-results" => patterns.owned_results = true,
                 "postponed" => patterns.postponed = true,
                 _ => {
                     return Err(format!(
-                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use, \
-                         owned-results and postponed, all and none"
+                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, leaf-calls, \
+                         held-parameters, last-use, owned-results and postponed, all and none"
                     ));
                 }
             }

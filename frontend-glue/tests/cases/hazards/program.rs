@@ -14,9 +14,9 @@ const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
 /// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
-const SAVINGS: [&str; 9] = {
-    let [a, b, c, d, e, f] = ALL_BUT_ONE;
-    ["none", a, b, c, d, e, f, "postponed", "all"]
+const SAVINGS: [&str; 11] = {
+    let [a, b, c, d, e, f, g, h] = ALL_BUT_ONE;
+    ["none", a, b, c, d, e, f, g, h, "postponed", "all"]
 };
 
 /// A program and what it expects.

@@ -19,7 +19,9 @@ impl Walk<'_> {
         for (from, end) in ends.iter().enumerate() {
             for &to in &self.it.flow.successors[from] {
                 if let (Some(end), Some(start)) = (end, &starts[to]) {
-                    let what = self.at_edge(from, to, end, start);
+                    let mut start = start.clone();
+                    self.decide_mixed(to, &mut start);
+                    let what = self.at_edge(from, to, end, &start);
                     if !what.is_empty() {
                         output.edges.push(EdgeEdits { from, to, what });
                     }
@@ -32,8 +34,10 @@ impl Walk<'_> {
     fn at_edge(&self, from: usize, to: usize, end: &State, start: &State) -> Vec<What> {
         let mut what = Vec::new();
         for slot in 0..end.slots.len() {
-            if (end.slots[slot], start.slots[slot]) == (Holds::Borrows, Holds::Owns) {
-                what.push(What::OfRoot(Operation::Own, slot));
+            match (end.slots[slot], start.slots[slot]) {
+                (Holds::Borrows, Holds::Owns) => what.push(What::OfRoot(Operation::Own, slot)),
+                (Holds::Owns, Holds::Borrows) => what.push(What::OfRoot(Operation::Drop, slot)),
+                _ => {}
             }
         }
         let (origin, block) = (self.it.flow.blocks[from], self.it.flow.blocks[to]);

@@ -3,11 +3,12 @@
 use super::state::{Holds, State};
 use super::walk::Walk;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Opcode, Type, Value};
+use crate::llvm::{Block, Module, Opcode, Type, Value};
 use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
+use crate::lower::count::stops;
 
 impl Walk<'_> {
     /// Establishes the state that a safepoint expects: roots own their objects, temporaries are released or hidden,
@@ -47,6 +48,35 @@ impl Walk<'_> {
         }
     }
 
+    /// In front of the test for a stop: temporaries are released that are needed no more, and on the usual way nothing is pending.
+    pub(super) fn due(&mut self, state: &mut State, due: Call) {
+        let behind = due.value().previous_instruction();
+        let result = behind.and_then(|call| self.counted_temporary(state, call));
+        self.release_temporaries_but(state, due.value(), result);
+        // Postponed counts wait until they are applied.
+        let waits = stops::poll_of(self.it.callees, due).is_some_and(|poll| self.it.passed.contains(&poll));
+        state.pending &= waits;
+    }
+
+    /// Roots own their objects as long as a stop lasts; objects at zero die. `leave_stop` is its end.
+    pub(super) fn stop(&mut self, state: &mut State, stop: Call) {
+        self.borrowed = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows).collect();
+        self.own_all(state, stop.value());
+        self.settle_all(stop.value());
+        // A result in flight without a count of its own stays on the pending list.
+        state.pending |= stop.arguments().into_iter().any(|word| self.counted_temporary(state, word).is_none());
+    }
+
+    /// At the end of a stop's block the roots borrow again. An object whose last count that was is pending.
+    pub(super) fn leave_stop(&mut self, state: &mut State, block: Block) {
+        for slot in std::mem::take(&mut self.borrowed) {
+            let end = block.terminator().expect("a block ends in a terminator");
+            self.edit(end, What::OfRoot(Operation::Drop, slot));
+            state.slots[slot] = Holds::Borrows;
+            state.pending = true;
+        }
+    }
+
     /// Memory whose words are arguments: the callee gets a copy of it.
     fn copied_words(&self, call: Call) -> Vec<(Value, u64)> {
         let module = self.it.function.module();
@@ -64,7 +94,11 @@ impl Walk<'_> {
     }
 
     fn release_temporaries(&mut self, state: &mut State, place: Value) {
-        for number in state.temporaries.bits().collect::<Vec<_>>() {
+        self.release_temporaries_but(state, place, None);
+    }
+
+    fn release_temporaries_but(&mut self, state: &mut State, place: Value, kept: Option<usize>) {
+        for number in state.temporaries.bits().filter(|&number| Some(number) != kept).collect::<Vec<_>>() {
             self.edit(place, What::Of(Operation::Release, self.temporaries[number]));
             state.temporaries.remove(number);
             state.pending = true;

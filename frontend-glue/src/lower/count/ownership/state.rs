@@ -5,13 +5,15 @@ use crate::llvm::Value;
 use crate::lower::bit_set::BitSet;
 use smallvec::SmallVec;
 
-/// Whether a simple root has a count for its object. Where paths meet, the greater value applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Whether a simple root has a count for its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     Null,
     /// Another holder keeps its object alive until the next safepoint.
     Borrows,
     Owns,
+    /// It borrows on one path and owns on another. The block where these meet decides (`overwritten`).
+    Mixed,
 }
 
 /// The state of roots and temporaries at one place.
@@ -37,7 +39,11 @@ impl State {
                 _ => self.contents[slot].filter(|_| self.contents[slot] == other.contents[slot]),
             };
             self.contents[slot] = known;
-            self.slots[slot] = self.slots[slot].max(other.slots[slot]);
+            self.slots[slot] = match (self.slots[slot], other.slots[slot]) {
+                (one, other) if one == other => one,
+                (Holds::Null, other) | (other, Holds::Null) => other,
+                _ => Holds::Mixed,
+            };
         }
         // A temporary that one path lacks is released on the other's edge.
         self.pending |= other.pending || self.temporaries != other.temporaries;

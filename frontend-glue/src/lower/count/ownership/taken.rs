@@ -149,6 +149,10 @@ impl Walk<'_> {
                 let is_it = |argument: Value| self.canonical(argument) == value;
                 match self.it.facts.effect(self.it.callees, call) {
                     _ if call.is_musttail() => return false,
+                    // To the program a leaf that was inferred is a safepoint.
+                    Effect::None if self.it.facts.calls_inferred_leaf(call) => {
+                        return by_arguments && call.arguments().into_iter().any(is_it);
+                    }
                     Effect::Safepoint => return by_arguments && call.arguments().into_iter().any(is_it),
                     Effect::Unwinds => return false,
                     Effect::None if self.it.callees.of_call(call) == Callee::GcWrite && is_it(call.argument(0)) => {

@@ -27,7 +27,11 @@ pub(super) struct Walk<'a> {
     /// Loads of a root whose content is known, and that content.
     pub(super) same: HandleMap<Value, Value>,
     pub(super) soon_gone: HandleMap<Value, BitSet>,
+    /// By block: roots that are overwritten before the next safepoint.
+    pub(super) overwritten: Vec<BitSet>,
     pub(super) arrivals: HandleMap<usize, Call>,
+    /// Roots that own their objects for the stop of the block that is walked through.
+    pub(super) borrowed: Vec<usize>,
     /// In the last walk: the decisions.
     pub(super) output: Option<Decisions>,
 }
@@ -61,6 +65,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn through(&mut self, number: usize, mut state: State) -> State {
+        self.decide_mixed(number, &mut state);
         let block = self.it.flow.blocks[number];
         let first = block.first_insertion_point();
         for phi in block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
@@ -92,6 +97,7 @@ impl Walk<'_> {
         for instruction in block.instructions().collect::<Vec<_>>() {
             self.step(&mut state, instruction);
         }
+        self.leave_stop(&mut state, block);
         state
     }
 
@@ -104,6 +110,11 @@ impl Walk<'_> {
             Some(Opcode::LLVMStore) => self.store(state, instruction),
             Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
                 let call = instruction.as_call().expect("a call or invoke");
+                match self.it.operations.of_call(call) {
+                    Some(Operation::Due) => return self.due(state, call),
+                    Some(Operation::Stop) => return self.stop(state, call),
+                    _ => {}
+                }
                 let effect = self.it.facts.effect(self.it.callees, call);
                 if !keeps_fields(self.it.callees.of_call(call)) {
                     state.fields.clear();
@@ -207,7 +218,7 @@ impl Walk<'_> {
             Callee::GcRead => self.note_field(state, call.value()),
             Callee::Runtime(_) if self.it.facts.checks(call) => {}
             Callee::Runtime(_) | Callee::WriteWord => state.pending = true,
-            Callee::Ordinary if self.it.facts.is_quiet(call) => {
+            Callee::Ordinary if self.it.facts.is_quiet(call) || self.it.facts.calls_inferred_leaf(call) => {
                 let borrowing = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows);
                 let names: Vec<String> = borrowing.map(|slot| self.root_name(slot)).collect();
                 for root in names {
@@ -215,6 +226,7 @@ impl Walk<'_> {
                 }
                 let next = call.value().next_instruction().expect("a call is no terminator");
                 self.take_result(state, call, next);
+                state.pending |= self.it.facts.calls_inferred_leaf(call);
             }
             // An unknown leaf may write references.
             Callee::Ordinary => state.pending = true,

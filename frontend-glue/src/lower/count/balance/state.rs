@@ -1,0 +1,67 @@
+//! The state that the checker of counts tracks on each path, and whether paths that meet agree.
+
+use crate::llvm::Value;
+use std::collections::BTreeSet;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Null,
+    Borrows,
+    Owns,
+    /// Two paths disagree.
+    Clash,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct State {
+    pub(super) slots: Vec<Holds>,
+    /// Numbered in the order in which the checker met them; those on only one of two paths are marked as clashing by
+    /// `usize::MAX`.
+    pub(super) temporaries: BTreeSet<usize>,
+    pub(super) credits: Vec<Value>,
+    /// What the next write takes out of its field.
+    pub(super) kept: Option<Value>,
+    /// The result's credit went to the caller.
+    pub(super) handed: bool,
+    /// A count fell since the last drain.
+    pub(super) fallen: bool,
+    /// Roots of many words that count their objects; any store or call may change that.
+    pub(super) settled: BTreeSet<usize>,
+    /// Roots of many words that may count any objects.
+    pub(super) counting: BTreeSet<usize>,
+    pub(super) lent: bool,
+    /// Postponed counts wait for `apply`.
+    pub(super) waiting: bool,
+}
+
+const CLASH: usize = usize::MAX;
+
+impl State {
+    pub(super) fn merge(&mut self, other: &State) {
+        for (mine, &theirs) in self.slots.iter_mut().zip(&other.slots) {
+            *mine = match (*mine, theirs) {
+                (mine, theirs) if mine == theirs => mine,
+                (Holds::Null, other) | (other, Holds::Null) => other,
+                _ => Holds::Clash,
+            };
+        }
+        self.fallen |= other.fallen;
+        self.waiting |= other.waiting;
+        self.settled.retain(|root| other.settled.contains(root));
+        self.counting.extend(&other.counting);
+        if self.lent != other.lent || self.handed != other.handed {
+            self.temporaries.insert(CLASH);
+        }
+        if self.temporaries != other.temporaries || self.credits != other.credits {
+            self.temporaries.insert(CLASH);
+        }
+    }
+
+    pub(super) fn clash(&self) -> Option<String> {
+        if self.temporaries.contains(&CLASH) {
+            return Some("a temporary has a count on one path to this place and none on another".into());
+        }
+        let slot = self.slots.iter().position(|&holds| holds == Holds::Clash)?;
+        Some(format!("root {slot} owns its object on one path to this place and borrows it on another"))
+    }
+}
