@@ -78,6 +78,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         landings: Landings::default(),
         seen_slots: HashSet::new(),
         written_globals: HandleSet::default(),
+        has_barrier: false,
         findings: Vec::new(),
     };
     check.strategies();
@@ -94,6 +95,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.written_globals = raw_stores::written_globals(&check.callees);
         check.findings.extend(own_calls::errors(module, name));
     }
+    check.has_barrier = managed.iter().any(|&function| plan_of(function, gc_names).has_barrier());
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
         check.findings.extend(attributes::processor_error(name, function));
@@ -122,6 +124,8 @@ struct Check<'a> {
     /// Slots of gcwrites whose other stores were checked.
     seen_slots: HashSet<Value>,
     written_globals: HandleSet<Value>,
+    /// The module's plan has a write barrier.
+    has_barrier: bool,
     findings: Vec<Diagnostic>,
 }
 
@@ -244,7 +248,7 @@ impl Check<'_> {
         for &slot in descriptors.keys() {
             self.accesses_of_root(slot);
         }
-        if any_managed {
+        if self.has_barrier {
             for errors in [raw_stores::errors, raw_fills::errors] {
                 self.findings.extend(errors(self.module, self.name, &self.callees, &self.written_globals, function));
             }
