@@ -36,6 +36,9 @@ impl Plan {
     /// All plans.
     pub const ALL: [Plan; 3] = [Plan::Deferred, Plan::Prompt, Plan::Trace];
 
+    /// The plans that count references. Their work goes in slices.
+    pub const COUNTING: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
+
     /// The number by which a lowered module names its plan, in the module flag `tally.lowered`: from 1 on, and never another's.
     pub const fn code(self) -> u64 {
         match self {

@@ -18,8 +18,12 @@ mod verify;
 
 use crate::root_source::RootSource;
 use crate::stops::Stops;
-use tally_heap::Heap;
+use tally_heap::memory::list::List;
+use tally_heap::{Heap, ObjectRef};
 use trigger::Trigger;
+
+/// Roots for which there is memory, whatever comes.
+const RESERVED: usize = 512;
 
 /// The driver of a heap of the trace plan.
 #[derive(Debug, Default)]
@@ -29,12 +33,14 @@ pub struct TraceDriver {
     /// Its stops of the program.
     stops: Stops,
     trigger: Trigger,
+    /// The roots of a collection. The list is empty between two, and keeps its memory.
+    roots: List<ObjectRef>,
 }
 
 impl TraceDriver {
     /// A driver that finds the roots of compiled code in `stack`.
     pub fn new(stack: Box<dyn RootSource>) -> TraceDriver {
-        TraceDriver { stack, ..TraceDriver::default() }
+        TraceDriver { stack, roots: List::with_capacity(RESERVED), ..TraceDriver::default() }
     }
 
     /// Runs `work` with its duration counted as a stop of the program.

@@ -19,7 +19,7 @@ mod lists;
 
 pub use collection::Survivors;
 
-use crate::heap::{Heap, HeapEntry};
+use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, Slot};
 use crate::services::special::AWAITS_FINALIZER;
@@ -57,11 +57,5 @@ impl Heap {
     pub(crate) fn awaits_finalizer(&self, object: ObjectRef) -> bool {
         let record = self.services.specials.record(self.number_of(object));
         record.is_some_and(|record| record.has(AWAITS_FINALIZER))
-    }
-
-    /// A part of an explicit collection, which has one part.
-    pub(crate) fn trace_step(heap: HeapEntry) -> bool {
-        Heap::collect_in_rounds(heap);
-        true
     }
 }

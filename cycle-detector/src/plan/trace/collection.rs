@@ -13,7 +13,6 @@ use super::marker::Marker;
 use crate::root_source::RootList;
 use std::time::Instant;
 use tally_heap::mark_phase::MarkPhase;
-use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::report::epoch_report::EpochReport;
@@ -31,25 +30,23 @@ impl TraceDriver {
         self.mark_roots(heap, &mut marker);
         marker.finish(heap);
 
-        let special = heap.take_dead_special(is_dead);
+        let (special, dead) = heap.take_special(is_dead);
         let finalizable = heap.take_finalizable();
         heap.queue_found_dead(&finalizable, is_dead);
         heap.set_mark_phase(MarkPhase::Condemns);
         match heap.waiting_for_finalizers().is_empty() {
-            true => heap.begin_reclaim_all(&special),
-            false => heap.begin_reclaim_before_finalizers(&special),
+            true => heap.begin_reclaim_all(&special[..dead]),
+            false => heap.begin_reclaim_before_finalizers(&special[..dead]),
         }
         keep_for_finalizers(heap, &mut marker);
         for ephemeron in marker.take_held_back() {
             marker.units += heap.empty_ephemeron(ephemeron) as u64;
         }
-        special.iter().copied().filter(|&object| is_dead(object)).for_each(|object| heap.dismantle(object));
-        for object in special {
-            match is_dead(object) {
-                true => heap.end_special(object),
-                false => heap.put_special_back(object),
-            }
-        }
+        // A finalizer may need some of them.
+        let ends = || special[..dead].iter().copied().filter(|&object| is_dead(object));
+        ends().for_each(|object| heap.dismantle(object));
+        ends().for_each(|object| heap.end_special(object));
+        heap.put_special_back(special, is_dead);
         heap.set_mark_phase(MarkPhase::Off);
         let (survivors, units) = marker.end(heap);
         let freed = heap.sweep(survivors);
@@ -63,7 +60,7 @@ impl TraceDriver {
 
     /// Marks what roots hold, and what the runtime holds itself.
     fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
-        let mut roots = RootList::of_live_objects(List::new(), heap);
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
         let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each marks its own objects.
@@ -79,7 +76,10 @@ impl TraceDriver {
         let mut roots = roots.into_objects();
         heap.for_each_held(|held| roots.push(held));
         self.stops.report.roots = roots.len() as u64;
-        roots.into_iter().for_each(|root| marker.show(heap, root));
+        while let Some(root) = roots.pop() {
+            marker.show(heap, root);
+        }
+        self.roots = roots;
     }
 
     fn note_collection(&mut self, heap: &mut Heap, freed: u64, units: u64) {
@@ -100,12 +100,14 @@ fn is_dead(object: ObjectRef) -> bool {
 /// Objects that wait for their finalizers live on with all that they reach. Each that another of them reaches gets the
 /// flag `FOUND`: finalizers that run for owners first leave it to a later collection.
 fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker) {
-    let waiting: List<ObjectRef> = heap.waiting_for_finalizers().iter().copied().collect();
-    for &object in &waiting {
+    let waiting = heap.waiting_for_finalizers().len();
+    for place in 0..waiting {
+        let object = heap.waiting_for_finalizers()[place];
         object.type_info().for_each_reference(object, Part::Whole, |target| marker.show(heap, target));
     }
     marker.finish(heap);
-    for object in waiting {
+    for place in 0..waiting {
+        let object = heap.waiting_for_finalizers()[place];
         match is_dead(object) {
             true => object.remove_flags(flag::FOUND),
             false => object.add_flags(flag::FOUND),

@@ -115,9 +115,8 @@ impl Marker {
         self.units += units as u64;
         if !all {
             self.visit_later(heap, object);
-        } else if heap.is_held_back(object) {
-            self.held_back.push(object);
-        } else {
+        } else if !heap.is_held_back(object) || !self.held_back.try_push(object) {
+            // Without memory to hold it back its values live until the next collection.
             self.follow(heap, object);
         }
     }

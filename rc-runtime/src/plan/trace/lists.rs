@@ -68,25 +68,31 @@ impl Heap {
         self.trace.finalizable = listed;
     }
 
-    /// Takes the special objects that `is_dead` selects off their list; those that are special no more leave it, too.
-    pub fn take_dead_special(&mut self, is_dead: impl Fn(ObjectRef) -> bool) -> List<ObjectRef> {
-        let mut dead = List::new();
-        self.trace.special.retain(|&object| {
-            if is_dead(object) {
-                dead.push(object);
-                return false;
-            }
-            if !object.has(flag::SPECIAL) {
+    /// Takes the list of special objects, those that `is_dead` selects first, with their number. Objects that are
+    /// special no more leave it. No memory is needed.
+    pub fn take_special(&mut self, is_dead: impl Fn(ObjectRef) -> bool) -> (List<ObjectRef>, usize) {
+        let (mut listed, mut dead) = (std::mem::take(&mut self.trace.special), 0);
+        listed.retain(|object| {
+            let stays = object.has(flag::SPECIAL);
+            if !stays {
                 object.remove_flags(LISTED);
             }
-            object.has(flag::SPECIAL)
+            stays
         });
-        dead
+        for place in 0..listed.len() {
+            if is_dead(listed[place]) {
+                listed.swap(dead, place);
+                dead += 1;
+            }
+        }
+        (listed, dead)
     }
 
-    /// Lists special objects again that were taken off and live on, since a finalizer needs them.
-    pub fn put_special_back(&mut self, object: ObjectRef) {
-        self.trace.special.push(object);
+    /// Puts the list back, without the objects that `is_dead` selects; whatever became special meanwhile joins it.
+    pub fn put_special_back(&mut self, mut listed: List<ObjectRef>, is_dead: impl Fn(ObjectRef) -> bool) {
+        listed.retain(|&object| !is_dead(object));
+        listed.extend(std::mem::take(&mut self.trace.special));
+        self.trace.special = listed;
     }
 
     /// Queues those of `listed` that `is_dead` selects and that do not wait yet: their finalizers run at the next

@@ -73,9 +73,8 @@ impl Heap {
     /// The trace plan collects in one piece.
     pub fn step(heap: HeapEntry, ns: u64) -> bool {
         match heap.plan() {
-            Plan::Deferred => Heap::deferred_step(heap, ns),
+            Plan::Deferred | Plan::Trace => Heap::deferred_step(heap, ns),
             Plan::Prompt => Heap::prompt_step(heap, ns),
-            Plan::Trace => Heap::trace_step(heap),
         }
     }
 
