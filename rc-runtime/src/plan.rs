@@ -119,7 +119,11 @@ mod tests {
         for plan in Plan::ALL {
             assert_eq!(Plan::of_module_flags(plan.module_flags()), Some(plan));
         }
-        assert_eq!(Plan::of_module_flags(MODULE_FLAG_PROMPT | MODULE_FLAG_TRACE), None, "a plan that this runtime does not know");
+        assert_eq!(
+            Plan::of_module_flags(MODULE_FLAG_PROMPT | MODULE_FLAG_TRACE),
+            None,
+            "a plan that this runtime does not know"
+        );
     }
 
     #[test]

@@ -35,8 +35,7 @@ pub(super) fn verify(heap: &mut Heap) -> Result<(), Violation> {
         return Err(wrong("ROOT", format!("a root holds {object:?}, which is not live")));
     }
     check_acyclic(&objects)?;
-    let (said, found) =
-        ((heap.statistics.live_objects, heap.statistics.live_bytes), (objects.len() as u64, bytes));
+    let (said, found) = ((heap.statistics.live_objects, heap.statistics.live_bytes), (objects.len() as u64, bytes));
     if said != found {
         let what = format!("statistics say (objects, bytes) = {said:?}, the heap holds {found:?}");
         return Err(wrong("COUNT", what));
