@@ -8,6 +8,7 @@
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::prompt::PromptDriver;
+use crate::plan::trace::TraceDriver;
 use crate::root_source::{NoStack, RootSource};
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::heap::HeapEntry;
@@ -42,6 +43,7 @@ pub unsafe fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Resu
     let driver: Box<dyn EpochDriver> = match options.plan {
         Plan::Deferred => Box::new(DeferredDriver::new(stack)),
         Plan::Prompt => Box::new(PromptDriver::new(stack)),
+        Plan::Trace => Box::new(TraceDriver::new(stack)),
     };
     // SAFETY: [HELD] by the caller's promise; the driver is of the plan.
     unsafe { Heap::new(options, driver) }

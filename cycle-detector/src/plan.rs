@@ -1,3 +1,4 @@
 //! One folder for each plan: the driver that the heap calls, and the passes that it runs.
 pub mod deferred;
 pub mod prompt;
+pub mod trace;

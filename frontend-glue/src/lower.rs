@@ -214,7 +214,7 @@ impl<'a> Lowering<'a> {
     /// The facts that the prompt plan needs before the first root is cleaned.
     fn begin_counts(&mut self) -> Option<Counts> {
         match self.plan {
-            Plan::Deferred => return None,
+            Plan::Deferred | Plan::Trace => return None,
             Plan::Prompt => {}
         }
         if self.options.patterns != Patterns::NONE {
@@ -318,7 +318,7 @@ impl<'a> Lowering<'a> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         let notes_addresses = match self.plan {
             Plan::Deferred => self.options.has(Mitigation::LendingNoted),
-            Plan::Prompt => false,
+            Plan::Prompt | Plan::Trace => false,
         };
         if notes_addresses {
             address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
@@ -373,9 +373,13 @@ impl<'a> Lowering<'a> {
         habits: &poll::Habits,
     ) -> HandleSet<Call> {
         self.forget_unwinding_of_runtime(function);
-        let poll = runtime::declare(self.module, "tally_safepoint");
-        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
-        self.report.polls += polls;
+        let mut fresh = HandleSet::default();
+        if self.plan.has_barrier() {
+            let poll = runtime::declare(self.module, "tally_safepoint");
+            let polls;
+            (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
+            self.report.polls += polls;
+        }
         if self.options.zeal {
             // After the polls, so that these have the same places as without zeal, and are safepoints like the
             // others.
@@ -431,6 +435,9 @@ impl<'a> Lowering<'a> {
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {
             self.report.fresh_writes += 1;
+            barrier::write_plainly(&self.builder, call);
+        } else if !self.plan.has_barrier() {
+            self.report.plain_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if repeated.contains(&call) {
             self.report.repeated_writes += 1;

@@ -17,6 +17,7 @@ use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
+use crate::plan::trace::Trace;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
 use crate::services::Services;
@@ -51,6 +52,8 @@ pub struct Heap {
     pub deferred: Deferred,
     /// The prompt plan's part.
     pub prompt: Prompt,
+    /// The trace plan's part.
+    pub trace: Trace,
     /// What languages have beside objects.
     pub services: Services,
     /// Limits, and the handlers for memory that runs out.

@@ -2,14 +2,16 @@
 //!
 //! Under the *deferred* plan roots are not counted but found at each flip, and writes are coalesced in the log; objects die
 //! at the next epoch. Under the *prompt* plan every root, field and global is counted at once, and an object dies when its
-//! last reference goes, at the next safepoint. Both stand on the same range, blocks, headers and descriptors.
+//! last reference goes, at the next safepoint. Under the *trace* plan nothing is counted: a mark from the roots finds what
+//! lives, and all else dies. All stand on the same range, blocks, headers and descriptors.
 //!
-//! The two do not mix: code of one plan would not count what the other relies on. A compiled module says which plan it was
-//! lowered for (bit 0 of its record's flags), and the registry refuses a second plan in a process.
+//! They do not mix: code of one plan would not count what another relies on. A compiled module says which plan it was
+//! lowered for (bits 0 and 3 of its record's flags), and the registry refuses a second plan in a process.
 
 pub(crate) mod call_state;
 pub mod deferred;
 pub mod prompt;
+pub mod trace;
 mod verbs;
 
 /// When the objects of a heap are counted, and when they die.
@@ -20,20 +22,29 @@ pub enum Plan {
     Deferred,
     /// Everything counted, deaths at the last reference: `gc "refcount-prompt"`.
     Prompt,
+    /// Nothing counted, plain writes, deaths at collections that mark from the roots: for strategies without barriers.
+    Trace,
 }
 
 /// Bit of a module record's flags: the module's code is of the prompt plan.
 pub const MODULE_FLAG_PROMPT: u32 = 1;
 
+/// Bit of a module record's flags: the module's code is of the trace plan.
+pub const MODULE_FLAG_TRACE: u32 = 8;
+
 impl Plan {
     /// All plans.
-    pub const ALL: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
+    pub const ALL: [Plan; 3] = [Plan::Deferred, Plan::Prompt, Plan::Trace];
+
+    /// The plans that count references. Their work goes in slices.
+    pub const COUNTING: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 
     /// The number by which a lowered module names its plan, in the module flag `tally.lowered`: from 1 on, and never another's.
     pub const fn code(self) -> u64 {
         match self {
             Plan::Deferred => 1,
             Plan::Prompt => 2,
+            Plan::Trace => 3,
         }
     }
 
@@ -47,6 +58,7 @@ impl Plan {
         match self {
             Plan::Deferred => 0,
             Plan::Prompt => MODULE_FLAG_PROMPT,
+            Plan::Trace => MODULE_FLAG_TRACE,
         }
     }
 
@@ -63,8 +75,16 @@ impl Plan {
     /// Whether what global variables hold is counted, so that it is to be released when they go.
     pub const fn counts_globals(self) -> bool {
         match self {
-            Plan::Deferred => false,
+            Plan::Deferred | Plan::Trace => false,
             Plan::Prompt => true,
+        }
+    }
+
+    /// Whether a write of a reference is more than a store. Without a barrier plain stores are as good as writes.
+    pub const fn has_barrier(self) -> bool {
+        match self {
+            Plan::Deferred | Plan::Prompt => true,
+            Plan::Trace => false,
         }
     }
 
@@ -73,6 +93,7 @@ impl Plan {
         match self {
             Plan::Deferred => "refcount",
             Plan::Prompt => "refcount-prompt",
+            Plan::Trace => "trace",
         }
     }
 }
@@ -83,7 +104,7 @@ impl std::str::FromStr for Plan {
     /// Reads the name of a strategy.
     fn from_str(text: &str) -> Result<Plan, String> {
         Plan::ALL.into_iter().find(|plan| plan.strategy() == text).ok_or_else(|| {
-            let names = Plan::ALL.map(Plan::strategy).join(" and ");
+            let names = Plan::ALL.map(Plan::strategy).join(", ");
             format!("unknown plan {text:?}; there are {names}")
         })
     }
@@ -98,7 +119,11 @@ mod tests {
         for plan in Plan::ALL {
             assert_eq!(Plan::of_module_flags(plan.module_flags()), Some(plan));
         }
-        assert_eq!(Plan::of_module_flags(MODULE_FLAG_PROMPT | 8), None, "a plan that this runtime does not know");
+        assert_eq!(
+            Plan::of_module_flags(MODULE_FLAG_PROMPT | MODULE_FLAG_TRACE),
+            None,
+            "a plan that this runtime does not know"
+        );
     }
 
     #[test]
@@ -106,7 +131,7 @@ mod tests {
         for plan in Plan::ALL {
             assert_eq!((plan.strategy().parse(), Plan::of_code(plan.code())), (Ok(plan), Some(plan)));
         }
-        assert_eq!(Plan::of_code(0).or(Plan::of_code(3)), None);
-        assert!("mark-sweep".parse::<Plan>().is_err_and(|error| error.contains("refcount and refcount-prompt")));
+        assert_eq!(Plan::of_code(0).or(Plan::of_code(4)), None);
+        assert!("mark-sweep".parse::<Plan>().is_err_and(|error| error.contains("refcount, refcount-prompt, trace")));
     }
 }

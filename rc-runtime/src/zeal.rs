@@ -111,6 +111,11 @@ impl Zeal {
         }
     }
 
+    /// Trace plan: a collection has looked at all objects, young or not.
+    pub fn forget_young(&mut self) {
+        self.young.clear();
+    }
+
     /// Returns the objects that have not died, by address.
     pub fn living(&self) -> Vec<ObjectRef> {
         // SAFETY: [HEADER] registered objects that have not died.

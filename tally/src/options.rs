@@ -22,6 +22,9 @@ pub enum Plan {
     Deferred,
     /// Counts are exact; an object outside of cycles dies at the first safepoint after its last reference has gone.
     Prompt,
+    /// Nothing is counted; an object dies at the first collection that finds no way to it from a root. Collections stop
+    /// the program: a pause goal is not kept.
+    Trace,
 }
 
 /// How a heap is set up. Each function returns the options with one thing set.
@@ -100,6 +103,7 @@ impl HeapOptions {
             plan: match self.plan {
                 Plan::Deferred => tally_heap::plan::Plan::Deferred,
                 Plan::Prompt => tally_heap::plan::Plan::Prompt,
+                Plan::Trace => tally_heap::plan::Plan::Trace,
             },
             heap_limit: self.heap_limit,
             epoch_bytes: self

@@ -36,7 +36,12 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
             }
         }
     }
-    let may_stick = mutator.heap().plan() == Plan::Deferred;
+    let may_stick = match mutator.heap().plan() {
+        Plan::Deferred => true,
+        Plan::Prompt => false,
+        // Nothing is counted.
+        Plan::Trace => return Ok(()),
+    };
     for address in listed {
         let (expected, found) = (referred[address], u64::from(mutator.count_of(object(*address))));
         if found != expected && !(may_stick && found == STUCK) {

@@ -57,6 +57,7 @@ pub fn setups() -> Vec<Setup> {
         ..HeapOptions::default()
     };
     let prompt = || HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() };
+    let trace = || HeapOptions { plan: Plan::Trace, ..HeapOptions::default() };
     let setup = |name, options| Setup { name, options };
     vec![
         setup("default", HeapOptions::default()),
@@ -86,6 +87,11 @@ pub fn setups() -> Vec<Setup> {
         setup("prompt-pause-goal", HeapOptions { pause_goal_ns: Some(20_000), slice_ns: 10_000, ..prompt() }),
         setup("prompt-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..prompt() }),
         setup("prompt-zeal", HeapOptions { zeal: true, ..prompt() }),
+        setup("trace", trace()),
+        setup("trace-often", HeapOptions { epoch_bytes: 16 << 10, ..trace() }),
+        setup("trace-short-lists", HeapOptions { epoch_bytes: 16 << 10, list_entries_max: Some(3), ..trace() }),
+        setup("trace-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..trace() }),
+        setup("trace-zeal", HeapOptions { zeal: true, ..trace() }),
     ]
 }
 

@@ -65,7 +65,7 @@ impl TallyHeap {
         let (plan, zeal) = (options.plan, options.zeal);
         let register = |kind| type_registry::register(descriptor(kind)).expect("a sound descriptor");
         let deaths = match plan {
-            Plan::Deferred => Deaths::Deferred,
+            Plan::Deferred | Plan::Trace => Deaths::Deferred,
             Plan::Prompt if options.pause_goal_ns.is_some() => Deaths::AtEpochs,
             Plan::Prompt if options.trials || options.eager_marks || zeal => Deaths::AtSafepoints,
             Plan::Prompt => Deaths::AtSafepointsExactly,
@@ -98,8 +98,9 @@ impl TallyHeap {
 
     /// The objects listed as live; under the prompt plan also objects at zero that wait for a drain.
     fn present(&mut self) -> Vec<ObjectRef> {
-        if self.plan == Plan::Deferred {
-            return self.mutator.live_objects();
+        match self.plan {
+            Plan::Deferred | Plan::Trace => return self.mutator.live_objects(),
+            Plan::Prompt => {}
         }
         let mut objects = Vec::new();
         self.mutator.heap().for_each_known(|_, object| objects.push(object));
@@ -201,13 +202,13 @@ impl HeapUnderTest for TallyHeap {
     fn step(&mut self, units: u32) {
         match self.plan {
             Plan::Deferred => _ = self.mutator.step(u64::from(units)),
-            Plan::Prompt => self.mutator.poll(),
+            Plan::Prompt | Plan::Trace => self.mutator.poll(),
         }
     }
 
     fn flip(&mut self) {
         match self.plan {
-            Plan::Deferred => self.mutator.flip(),
+            Plan::Deferred | Plan::Trace => self.mutator.flip(),
             Plan::Prompt => self.mutator.poll(),
         }
     }
@@ -258,7 +259,7 @@ impl HeapUnderTest for TallyHeap {
             used_bytes: match self.plan {
                 // Zeal never uses the memory of the dead again.
                 _ if self.zeal => 0,
-                Plan::Deferred => self.mutator.heap().used_bytes(),
+                Plan::Deferred | Plan::Trace => self.mutator.heap().used_bytes(),
                 Plan::Prompt => self.mutator.heap().used_bytes().saturating_sub(self.kept_bytes()),
             },
         }

@@ -60,6 +60,7 @@ fn zeal_recounts(plan: Plan) {
     match plan {
         Plan::Deferred => object.set_count(object.count() + 1),
         Plan::Prompt => object.set_exact_count(object.exact_count() + 1),
+        Plan::Trace => unreachable!("nothing is counted"),
     }
     m.poll();
     m.epoch();

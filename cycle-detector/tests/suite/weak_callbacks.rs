@@ -343,6 +343,8 @@ fn callbacks_that_take_long_take_turns() {
         while all < MANY {
             match plan {
                 Plan::Prompt => m.poll(),
+                Plan::Trace if all == 0 => m.flip(),
+                Plan::Trace => m.poll(),
                 Plan::Deferred => {
                     if !m.step(1 << 20) {
                         m.flip();

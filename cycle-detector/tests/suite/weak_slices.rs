@@ -103,6 +103,7 @@ fn advance(m: &mut Mutator, plan: Plan) {
             m.poll();
             m.collect_for(0);
         }
+        Plan::Trace => unreachable!("collects at once"),
     }
 }
 

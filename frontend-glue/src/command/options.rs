@@ -9,17 +9,17 @@ use tally_compiled::program::options::{
 };
 
 use crate::emit::level::Level;
-use crate::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
+use crate::lower::{Patterns, Plan, STRATEGY};
 use crate::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
 #[derive(Args, Debug)]
 pub(super) struct GcNames {
-    /// Treat functions with gc NAME as those of PLAN, refcount or refcount-prompt (existing IR: --gc-name jblab-gc=refcount)
+    /// Treat functions with gc NAME as those of PLAN: refcount, refcount-prompt or trace (existing IR: --gc-name jblab-gc=refcount)
     #[arg(long = "gc-name", value_name = "NAME=PLAN", value_parser = gc_name)]
     names: Vec<(String, Plan)>,
-    /// The plan of functions with gc "refcount" and of C files: refcount (objects die at the next epoch) or refcount-prompt
-    /// (objects die when their last reference goes)
+    /// The plan of functions with gc "refcount" and of C files: refcount (objects die at the next epoch), refcount-prompt
+    /// (objects die when their last reference goes) or trace (nothing is counted, objects die at the next collection)
     #[arg(long, value_name = "PLAN")]
     plan: Option<Plan>,
 }
@@ -120,7 +120,7 @@ fn stats(text: &str) -> Result<Stats, OptionError> {
 fn gc_name(text: &str) -> Result<(String, Plan), String> {
     match text.split_once('=') {
         Some((name, plan)) if !name.is_empty() => Ok((name.to_owned(), plan.parse()?)),
-        _ => Err(format!("write it as NAME={STRATEGY} or NAME={PROMPT_STRATEGY}")),
+        _ => Err(format!("write it as NAME=PLAN, with the plan {}", Plan::ALL.map(Plan::strategy).join(", "))),
     }
 }
 

@@ -70,11 +70,11 @@ impl Descriptor {
         self.stride > 0
     }
 
-    /// Whether the runtime has nothing to note when such an object is born: the deferred plan keeps a list of young
-    /// objects with finalizers, and both plans number those whose finalizers run in reverse order.
+    /// Whether the runtime has nothing to note when such an object is born: two plans list objects with finalizers, and
+    /// all number those whose finalizers run in reverse order.
     pub(crate) fn is_born_unnoted(&self, plan: Plan) -> bool {
         match plan {
-            Plan::Deferred => !(self.numbered || self.finalized),
+            Plan::Deferred | Plan::Trace => !(self.numbered || self.finalized),
             Plan::Prompt => !self.numbered,
         }
     }

@@ -102,7 +102,7 @@ impl ModuleTables {
     fn flags(&self, module: Module) -> u32 {
         let lends = match self.plan {
             Plan::Deferred => MODULE_FLAG_LENDS,
-            Plan::Prompt => 0,
+            Plan::Prompt | Plan::Trace => 0,
         };
         let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
         self.plan.module_flags() | lends | if asks { MODULE_FLAG_COUNTS } else { 0 }

@@ -72,6 +72,8 @@ pub struct LowerReport {
     pub fresh_writes: usize,
     /// Writes without, because a write just before logged the object.
     pub repeated_writes: usize,
+    /// Writes without, because the plan has no barrier.
+    pub plain_writes: usize,
     /// Writes to global roots.
     pub global_writes: usize,
     /// Allocations that became inline code.

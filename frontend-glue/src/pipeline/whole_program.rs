@@ -74,7 +74,7 @@ pub(crate) fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(Strin
     }
     let Some((plan, described)) = first else { return Ok(()) };
     match plan {
-        Plan::Deferred => Ok(()),
+        Plan::Deferred | Plan::Trace => Ok(()),
         Plan::Prompt => nothing_uncounted(modules, files, gc_names, &described),
     }
 }

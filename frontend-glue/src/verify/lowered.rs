@@ -13,7 +13,7 @@ use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
-use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY, result_thunk};
+use crate::lower::{LOWERED_FLAG, Plan, result_thunk};
 use crate::verify::source::frames::MOST_ROOTS;
 
 /// The function below whose call of the runtime nothing is managed.
@@ -53,7 +53,7 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
 }
 
 fn is_ours(gc: &str) -> bool {
-    [STRATEGY, PROMPT_STRATEGY].contains(&gc)
+    Plan::ALL.iter().any(|plan| plan.strategy() == gc)
 }
 
 fn check_function(

@@ -2,7 +2,7 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken
 //! one, its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies
-//! are ours, mapped, or LLVM's own, and the last do not occur together with Tally's allocator (`foreign.rs`); this
+//! are ours, mapped, or LLVM's own, and roots of the last are found if Tally's allocator is used (`foreign.rs`); this
 //! machine has code for it (`machine_code.rs`); the runtime's declarations are right; roots are allocas that can be
 //! named (`intrinsics.rs`) and descriptors are in order (`descriptors.rs`); writes have an object and a slot
 //! (`writes.rs`), name global variables themselves (`passed_globals.rs`), and no reference certainly bypasses the
@@ -35,7 +35,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
-use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
@@ -57,7 +57,9 @@ pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
     let mapped = gc_names.iter().find(|(name, _)| *name == gc).map(|(_, plan)| *plan);
-    mapped.or_else(|| Plan::ALL.into_iter().find(|plan| plan.strategy() == gc))
+    mapped
+        .or_else(|| Plan::ALL.into_iter().find(|plan| plan.strategy() == gc))
+        .or_else(|| foreign::plan_of(&gc, function.module()))
 }
 
 /// The plan of a function with a strategy of Tally's.
@@ -80,6 +82,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         landings: Landings::default(),
         seen_slots: HashSet::new(),
         written_globals: HandleSet::default(),
+        has_barrier: false,
         findings: Vec::new(),
     };
     check.strategies();
@@ -97,6 +100,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.findings.extend(own_calls::errors(module, name));
         check.findings.extend(inside_collections::errors(module, name));
     }
+    check.has_barrier = managed.iter().any(|&function| plan_of(function, gc_names).has_barrier());
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
         check.findings.extend(attributes::processor_error(name, function));
@@ -125,6 +129,8 @@ struct Check<'a> {
     /// Slots of gcwrites whose other stores were checked.
     seen_slots: HashSet<Value>,
     written_globals: HandleSet<Value>,
+    /// The module's plan has a write barrier.
+    has_barrier: bool,
     findings: Vec<Diagnostic>,
 }
 
@@ -177,7 +183,8 @@ impl Check<'_> {
 
     fn known_strategies(&self) -> String {
         let mapped = self.gc_names.iter().map(|(name, _)| format!(", \"{name}\"")).collect::<String>();
-        format!("\"{STRATEGY}\", \"{PROMPT_STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
+        let plans = Plan::ALL.map(|plan| format!("\"{}\"", plan.strategy())).join(", ");
+        format!("{plans}{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
     }
 
     /// Compiled code reads the runtime's thread-local variable by its name.
@@ -247,7 +254,7 @@ impl Check<'_> {
         for &slot in descriptors.keys() {
             self.accesses_of_root(slot);
         }
-        if any_managed {
+        if self.has_barrier {
             for errors in [raw_stores::errors, raw_fills::errors] {
                 self.findings.extend(errors(self.module, self.name, &self.callees, &self.written_globals, function));
             }

@@ -43,7 +43,8 @@ pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) 
     let callees = Callees::of(module);
     let managed = super::source::managed_functions(module, gc_names);
     let returning = references::returning_references(&callees, &managed);
-    let mut all = All { callees: &callees, module, name, returning, summaries: Summaries::default() };
+    let has_barrier = managed.iter().any(|&function| super::source::plan_of(function, gc_names).has_barrier());
+    let mut all = All { callees: &callees, module, name, returning, summaries: Summaries::default(), has_barrier };
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
     let watched = all.summarize(&managed);
@@ -57,6 +58,8 @@ struct All<'a> {
     name: &'a str,
     returning: HashSet<Value>,
     summaries: Summaries,
+    /// Stores of references to objects are writes. Without a barrier they are stores.
+    has_barrier: bool,
 }
 
 impl All<'_> {
@@ -176,6 +179,7 @@ impl All<'_> {
             }
         }
         let finding = |event: &Event| match event {
+            Event::Stored { to_object: true, .. } | Event::Overwritten { .. } if !self.has_barrier => None,
             Event::Stored { at, address, to_object, facts } => {
                 let store = PlainStore {
                     at: *at,

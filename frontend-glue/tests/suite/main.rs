@@ -8,6 +8,7 @@ mod ir_contract;
 mod objc_arc;
 mod readers;
 mod scale;
+mod strategies;
 mod untouched;
 
 tally_kit::counting_allocator!();

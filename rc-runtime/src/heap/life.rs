@@ -13,6 +13,7 @@ use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
+use crate::plan::trace::Trace;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
 use crate::services::Services;
@@ -42,6 +43,7 @@ impl Heap {
             mark_phase: MarkPhase::Off,
             deferred: Deferred::new(&options),
             prompt: Prompt::default(),
+            trace: Trace::default(),
             services: Services::default(),
             limits: Limits::failing(options.fail_allocation),
             statistics: Statistics::at_first(),

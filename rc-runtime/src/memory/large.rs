@@ -216,6 +216,12 @@ impl LargeSpace {
         }
     }
 
+    /// At the end of a collection of the trace plan: no object is young.
+    pub fn end_collection(&mut self) {
+        self.spares.flip(|run| self.leaving.add_idle(run));
+        self.young.clear();
+    }
+
     /// The object at table place `place`; `None` at a vacant place.
     pub fn at(&self, place: usize) -> Option<ObjectRef> {
         self.objects[place].as_ref().map(|entry| entry.object)

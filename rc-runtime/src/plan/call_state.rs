@@ -6,7 +6,7 @@ use crate::plan::prompt::interrupted::InterruptedDrain;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CallState {
     /// The program is called at the end of a safepoint: nothing is interrupted.
-    Deferred,
+    Uninterrupted,
     /// It is called in the midst of a drain.
     Prompt(InterruptedDrain),
 }

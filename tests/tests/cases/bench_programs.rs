@@ -1,9 +1,8 @@
 //! Every program in `benches/programs/` computes on Tally what it does with `malloc` and the frees written by hand.
 //!
 //! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be
-//! short, it has one of -O0 and -O2 under the deferred plan and the other one under the prompt plan, and zeal under one
-//! of both at one of both: the next program has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of
-//! each. That `tally verify` warns of none is a trial of `mistakes::not_accused`.
+//! short, it has one of -O0 and -O2 under each plan, and zeal under one of the plans at one of both: the next program
+//! has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all twelve ways of each. That `tally verify` warns of none is a trial of `mistakes::not_accused`.
 
 use crate::trial;
 use libtest_mimic::Trial;
@@ -18,7 +17,7 @@ pub const FOLDER: &str = "benches/programs";
 /// Fewer would mean that the folder is not read.
 const PROGRAMS_AT_LEAST: usize = 19;
 
-const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
+const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 const LEVELS: [&str; 2] = ["0", "2"];
 
 /// One way to run a program on Tally, at the size that goes with it.
@@ -47,7 +46,7 @@ fn ways(number: usize) -> Vec<Way> {
         for (level_number, level) in LEVELS.into_iter().enumerate() {
             for is_zeal in [false, true] {
                 let is_turn = if is_zeal {
-                    (plan_number, level_number) == (number / 2 % 2, number / 4 % 2)
+                    (plan_number, level_number) == (number / 2 % PLANS.len(), number / 4 % 2)
                 } else {
                     level_number == (number + plan_number) % 2
                 };

@@ -1,4 +1,4 @@
-//! Every program in `examples/` does what `examples/expected/<name>.txt` says, under both plans: run in the process at every
+//! Every program in `examples/` does what `examples/expected/<name>.txt` says, under all plans: run in the process at every
 //! optimisation level, with a leak check, under zeal where `examples/zeal.txt` lists it, and built into an executable. Those that
 //! `examples/prompt.txt` lists show when destructors run under the prompt plan (`suite/examples.rs` has them under the other).
 //!
@@ -18,6 +18,8 @@ const WRONG: &str = "wrong";
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// What says that objects die when their last reference goes.
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+/// What says that nothing is counted.
+const TRACE: [&str; 2] = ["--plan", "trace"];
 
 #[derive(Clone)]
 struct Example {
@@ -35,9 +37,10 @@ struct Example {
 /// A way to run an example, with the word that its trial is named by.
 type Check = (&'static str, fn(&Example) -> Result<(), String>);
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 6] = [
     ("deferred", runs_deferred),
     ("prompt", runs_prompt),
+    ("trace", runs_trace),
     ("savings", runs_whichever_counts_are_saved),
     ("zeal", runs_under_zeal),
     ("built", runs_built),
@@ -95,6 +98,16 @@ fn runs_deferred(example: &Example) -> Result<(), String> {
     for level in LEVELS {
         let leak_check: &[&str] = if level == "2" { &["--leak-check"] } else { &[] };
         check_run(example, &[&["--opt", level], leak_check].concat())?;
+    }
+    Ok(())
+}
+
+fn runs_trace(example: &Example) -> Result<(), String> {
+    if example.is_prompt_only {
+        return Ok(());
+    }
+    for (level, options) in [("0", &["--epoch-bytes", "64KiB"][..]), ("2", &["--leak-check"])] {
+        check_run(example, &[&TRACE[..], &["--opt", level], options].concat())?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under both plans at every
+//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under all plans at every
 //! level, with the leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
 //!
 //! The same services from Rust, in more situations: `cycle-detector/tests/`.
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tally_kit::tally_command::{describe, run, run_tally, source_tree};
 
-const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
+const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
 fn program(name: &str) -> PathBuf {
     source_tree().join("tests/programs/services").join(name)

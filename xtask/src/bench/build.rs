@@ -55,6 +55,8 @@ pub struct Plan {
 pub const DEFERRED: Plan = Plan { executable: "tally-deferred", option: "refcount" };
 /// Objects die when their last reference goes.
 pub const PROMPT: Plan = Plan { executable: "tally-prompt", option: "refcount-prompt" };
+/// The trace plan, for whole programs.
+pub const TRACE: Plan = Plan { executable: "tally-trace", option: "trace" };
 
 /// Both plans.
 pub const BOTH_PLANS: Plans = Plans { plan: PlanChoice::Both };

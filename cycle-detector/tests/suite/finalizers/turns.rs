@@ -36,6 +36,8 @@ fn safepoint(m: &mut Mutator, plan: Plan) {
             }
         }
         Plan::Prompt => m.poll(),
+        Plan::Trace if m.heap().services.finalizers.queue.is_empty() => m.flip(),
+        Plan::Trace => m.poll(),
     }
 }
 

@@ -1,17 +1,32 @@
 //! Strategies of LLVM's own together with Tally's allocator: roots that no collector would visit.
 //!
-//! Code of `gc "ocaml"`, `"erlang"`, `"coreclr"` or `"statepoint-example"` describes its roots in maps of its own,
-//! which Tally does not read: an object of Tally's heap that such a root holds would be freed. So both in one module
-//! are refused, and `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by
-//! collections of the deferred plan.
+//! LLVM compiles `gc "ocaml"`, `"erlang"`, `"coreclr"` and `"statepoint-example"` to code that describes its roots in maps
+//! of its own, which Tally does not read: an object of Tally's heap that such a root holds would be freed. So a module of
+//! `"ocaml"` or `"erlang"` that allocates on Tally's heap is compiled by Tally instead, for the trace plan: these strategies
+//! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`, and are refused beside Tally's
+//! allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by collections.
 
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY};
+use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
 const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
+
+/// Strategies of LLVM's own whose code Tally compiles for the trace plan where it allocates on Tally's heap.
+const COMPILED: [&str; 2] = ["ocaml", "erlang"];
+
+/// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
+pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
+    let allocates = || {
+        let functions = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.allocates());
+        let mut functions = functions.filter_map(|symbol| module.function(symbol.name));
+        functions.any(|function| !function.has_body() && function.users().next().is_some())
+    };
+    (COMPILED.contains(&strategy) && allocates()).then_some(Plan::Trace)
+}
 
 /// A function whose roots Tally does not find.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +49,9 @@ pub(crate) fn foreign_function(module: Module, gc_names: &[(String, Plan)]) -> O
     let mut defined = module.functions().filter(|function| function.has_body());
     defined.find_map(|function| {
         let gc = function.gc().filter(|gc| gc_names.iter().all(|(name, _)| name != gc))?;
+        if plan_of(&gc, module).is_some() {
+            return None;
+        }
         let strategy = UNREAD.into_iter().find(|name| *name == gc)?;
         Some(Foreign { function, strategy })
     })
@@ -98,5 +116,8 @@ impl Foreign {
 }
 
 fn advice(strategy: &str) -> String {
-    format!("give its functions gc \"{STRATEGY}\", or map the name: --gc-name {strategy}={STRATEGY}")
+    match COMPILED.contains(&strategy) {
+        true => format!("let Tally compile it: --gc-name {strategy}=trace"),
+        false => format!("give its functions gc \"{STRATEGY}\", or map the name: --gc-name {strategy}={STRATEGY}"),
+    }
 }

@@ -11,6 +11,8 @@ const TWO_LEVELS: [&str; 2] = ["0", "2"];
 const TINY_EPOCHS: &str = "4KiB";
 /// The same program, counted at once: at level 0 read literally, else with all patterns.
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+/// The same program without barriers, once: its code differs in nothing else.
+const TRACE: [&str; 2] = ["--plan", "trace"];
 
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
 /// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
@@ -81,6 +83,9 @@ impl Program {
                     &self.tally(&[&run[..], &PROMPT].concat()),
                     self.prompt_refused.as_deref(),
                 )?;
+            }
+            if refusal.is_none() && place == 1 % self.levels.len() {
+                check(&format!("trace at {level}"), &self.tally(&[&run[..], &TRACE].concat()), None)?;
             }
             if refusal.is_none() && self.prompt_refused.is_none() {
                 for saved in self.savings(place) {

@@ -73,7 +73,10 @@ fn objects_of_one_module_in_roots_of_another_that_tally_does_not_read() {
     for strategy in ["ocaml", "erlang", "statepoint-example", "coreclr"] {
         let unread = UNREAD.replace("STRATEGY", strategy);
         let folder = Folder::with(&[("unread.ll", &unread), ("untyped.ll", UNTYPED), ("given.ll", GIVEN)]);
-        let advice = format!("give its functions gc \"refcount\", or map the name: --gc-name {strategy}=refcount\n");
+        let advice = match strategy {
+            "ocaml" | "erlang" => format!("let Tally compile it: --gc-name {strategy}=trace\n"),
+            _ => format!("give its functions gc \"refcount\", or map the name: --gc-name {strategy}=refcount\n"),
+        };
         let says = |files: &[&str], message: &str| {
             for command in [&["run"][..], &["build", "-o", "program"]] {
                 let Outcome { status, stdout, stderr } = folder.tally(&[command, files].concat());
@@ -92,6 +95,11 @@ fn objects_of_one_module_in_roots_of_another_that_tally_does_not_read() {
              Tally's heap"
         );
         says(&["unread.ll", "given.ll"], &given);
+    }
+    for strategy in ["ocaml", "erlang"] {
+        let mapped = format!("{strategy}=trace");
+        let folder = Folder::with(&[("unread.ll", &UNREAD.replace("STRATEGY", strategy)), ("untyped.ll", UNTYPED)]);
+        assert_eq!(folder.tally(&["run", "--gc-name", &mapped, "unread.ll", "untyped.ll"]).status, Some(0));
     }
     let shadow = UNREAD.replace("STRATEGY", "shadow-stack");
     let folder = Folder::with(&[("unread.ll", &shadow), ("untyped.ll", UNTYPED)]);

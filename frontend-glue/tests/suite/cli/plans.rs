@@ -35,7 +35,7 @@ fn one_option_gives_all_modules_one_plan() {
     succeed(&folder, &["run", "--gc-name", "refcount-prompt=refcount", "prompt.ll", "deferred.ll"]);
     let outcome = folder.tally(&["run", "--plan", "eager", "prompt.ll"]);
     assert_eq!(outcome.status, Some(2));
-    assert!(outcome.stderr.contains("there are refcount and refcount-prompt"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("there are refcount, refcount-prompt, trace"), "{}", outcome.stderr);
 }
 
 #[test]

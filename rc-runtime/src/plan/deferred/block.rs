@@ -188,6 +188,24 @@ impl BlockSpace {
         None
     }
 
+    /// Trace plan: sweeps all blocks after a mark has set their live bits anew, and gives idle ones back.
+    pub fn sweep_all(&mut self) {
+        self.flips += 1;
+        self.gives = if self.flips < idle::FLIPS { 0 } else { idle::GIVEN_BACK_PER_FLIP };
+        self.current = None;
+        self.touched.clear();
+        for place in 0..self.owned.len() {
+            let block = self.owned[place];
+            // SAFETY: [OWNED] this heap owns the block.
+            if unsafe { (*block_info(block)).state.get() } != state::FREE {
+                self.sweep(block);
+            }
+        }
+        while self.gives > 0 {
+            self.give_idle_back(i64::MAX);
+        }
+    }
+
     /// Notes that an object in `block` died; the block is swept again if no other pass would visit it.
     #[inline(always)]
     pub(crate) fn note_death(&mut self, block: u32) {

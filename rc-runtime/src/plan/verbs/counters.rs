@@ -6,7 +6,8 @@ use crate::plan::Plan;
 use crate::report::statistics::Statistics;
 
 impl Heap {
-    /// The counters as of now. Under the deferred plan only mature objects count as alive.
+    /// The counters as of now. Under the deferred and the trace plan only
+    /// mature objects count as alive.
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
@@ -14,6 +15,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => statistics.freed_objects = statistics.freed_objects(),
             Plan::Prompt => self.count_cells_into(&mut statistics),
+            Plan::Trace => statistics.freed_objects = statistics.freed_objects(),
         }
         statistics
     }
@@ -22,7 +24,7 @@ impl Heap {
     pub fn statistics_with_young(&self) -> Statistics {
         let mut statistics = self.statistics_now();
         match self.plan() {
-            Plan::Deferred => self.add_young_to(&mut statistics),
+            Plan::Deferred | Plan::Trace => self.add_young_to(&mut statistics),
             Plan::Prompt => {}
         }
         statistics
@@ -31,7 +33,7 @@ impl Heap {
     /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
     pub fn used_bytes(&self) -> u64 {
         let small = match self.plan() {
-            Plan::Deferred => self.deferred.blocks.used_bytes(),
+            Plan::Deferred | Plan::Trace => self.deferred.blocks.used_bytes(),
             Plan::Prompt => self.prompt.cells.used_bytes(),
         };
         small + self.large.used_bytes()
@@ -40,19 +42,19 @@ impl Heap {
     /// Begins to count objects from now on.
     pub(crate) fn begin_counting_objects(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.count_from_what_is_known(),
+            Plan::Deferred | Plan::Trace => self.count_from_what_is_known(),
             Plan::Prompt => {}
         }
     }
 }
 
 impl Plan {
-    /// The stack of a heap's mark: the deferred plan reserves memory for it, since a mark may begin when none is
-    /// left.
+    /// The stack of a heap's mark: plans with one stack for all marks reserve memory for it, since a mark may begin
+    /// when none is left.
     pub(crate) fn mark_stack(self, options: &HeapOptions) -> ObjectStack {
         match self {
-            Plan::Deferred if options.list_entries_max.is_none() => ObjectStack::reserved(),
-            Plan::Deferred | Plan::Prompt => ObjectStack::default(),
+            Plan::Deferred | Plan::Trace if options.list_entries_max.is_none() => ObjectStack::reserved(),
+            Plan::Deferred | Plan::Prompt | Plan::Trace => ObjectStack::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Verbs: to list, find and finalize objects with finalizers.
 
 use crate::heap::{Heap, HeapEntry};
-use crate::object::ObjectRef;
+use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::plan::call_state::CallState;
 use crate::plan::prompt::interrupted::InterruptedDrain;
@@ -13,6 +13,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.list_registered(object),
             Plan::Prompt => {}
+            Plan::Trace => self.trace.finalizable.push(object),
         }
     }
 
@@ -21,7 +22,7 @@ impl Heap {
     pub(crate) fn note_unregistered(&mut self) {
         match self.plan() {
             Plan::Deferred => self.services.finalizers.due -= 1,
-            Plan::Prompt => {}
+            Plan::Prompt | Plan::Trace => {}
         }
     }
 
@@ -30,6 +31,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.is_counted_beside_queue(object),
             Plan::Prompt => object.exact_count() > 1,
+            Plan::Trace => object.has(flag::FOUND),
         }
     }
 
@@ -39,6 +41,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.queue_mature_finalizable(is_due),
             Plan::Prompt => self.queue_counted_finalizable(is_due),
+            Plan::Trace => self.queue_listed_finalizable(is_due),
         }
     }
 
@@ -54,13 +57,14 @@ impl Heap {
                 self.for_each_counted(|_, object| found |= is_due(object));
                 found
             }
+            Plan::Trace => self.trace.finalizable.iter().any(|&object| is_due(object)),
         }
     }
 
     /// Runs the finalizer of an object that was taken off the queue.
     pub(crate) fn finalize_one(heap: HeapEntry, object: ObjectRef) {
         match heap.plan() {
-            Plan::Deferred => Heap::run_waiting(heap, object),
+            Plan::Deferred | Plan::Trace => Heap::run_waiting(heap, object),
             Plan::Prompt => Heap::finalize_in_cycle(heap, object),
         }
     }
@@ -68,7 +72,7 @@ impl Heap {
     /// Ends a turn of finalizers outside a safepoint: the objects that they brought to zero die.
     pub(crate) fn settle_after_finalizers(mut heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => {
                 Heap::drain_all(heap);
                 heap.let_registered_anew_go();
@@ -79,7 +83,7 @@ impl Heap {
     /// Releases objects that were registered anew after calls of finalizers were abandoned, unless a flip does it.
     pub(crate) fn settle_after_abandoned_calls(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.let_registered_anew_go(),
         }
     }
@@ -87,7 +91,7 @@ impl Heap {
     /// Prepares for a call of the program. Returns the state that the call interrupts.
     pub(crate) fn interrupt_for_call(&mut self) -> CallState {
         match self.plan() {
-            Plan::Deferred => CallState::Deferred,
+            Plan::Deferred | Plan::Trace => CallState::Uninterrupted,
             Plan::Prompt => CallState::Prompt(self.interrupt_drain()),
         }
     }
@@ -95,7 +99,7 @@ impl Heap {
     /// Resumes the interrupted state after the call.
     pub(crate) fn resume_after_call(&mut self, interrupted: CallState) {
         match interrupted {
-            CallState::Deferred => {}
+            CallState::Uninterrupted => {}
             CallState::Prompt(interrupted) => self.resume_drain(interrupted),
         }
     }
@@ -103,11 +107,11 @@ impl Heap {
     /// Ends the protection of objects for calls that were left by a jump.
     pub(crate) fn end_protection_of_left_calls(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => {
                 let interrupted = match self.services.finalizers.interrupted() {
                     Some(CallState::Prompt(interrupted)) => interrupted,
-                    Some(CallState::Deferred) | None => InterruptedDrain::default(),
+                    Some(CallState::Uninterrupted) | None => InterruptedDrain::default(),
                 };
                 self.end_protection(interrupted);
             }
@@ -117,7 +121,7 @@ impl Heap {
     /// Notes that `setjmp` has returned, perhaps for the second time.
     pub(crate) fn note_landed(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.prompt.landed = true,
         }
     }
@@ -126,7 +130,7 @@ impl Heap {
     /// return.
     pub(crate) fn take_over_interrupted(&mut self, depth: usize) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.take_over_parked(depth),
         }
     }

@@ -3,7 +3,7 @@
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::MARK;
-use crate::object::ObjectRef;
+use crate::object::{ObjectRef, flag};
 use crate::out_of_memory::OutOfMemory;
 use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
@@ -13,7 +13,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn allocate_cell_of_plan(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         match self.plan() {
-            Plan::Deferred => self.allocate_uncounted(info, length),
+            Plan::Deferred | Plan::Trace => self.allocate_uncounted(info, length),
             Plan::Prompt => self.allocate_counted(info, length),
         }
     }
@@ -22,7 +22,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn allocate_at_once(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
         match self.plan() {
-            Plan::Deferred => self.bump_array(info, length),
+            Plan::Deferred | Plan::Trace => self.bump_array(info, length),
             Plan::Prompt => self.allocate_at_hand(info, length),
         }
     }
@@ -31,7 +31,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn disown(&mut self, object: ObjectRef) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => {
                 object.set_exact_count(0);
                 self.add_pending(object);
@@ -45,21 +45,25 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.list_young_special(object),
             Plan::Prompt => {}
+            Plan::Trace => self.list_special(object),
         }
     }
 
-    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now.
+    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now. The trace plan counts
+    /// nothing, and every object has 1.
     pub fn count_of(&self, object: ObjectRef) -> u32 {
         match self.plan() {
             Plan::Deferred => object.count() as u32,
             Plan::Prompt => object.exact_count(),
+            Plan::Trace => 1,
         }
     }
 
-    /// Calls `visit` with every object that the plan knows: every mature object, or every object that is not dying.
+    /// Calls `visit` with every object that the plan knows: every mature object, or every object that is not
+    /// dying.
     pub fn for_each_known(&mut self, visit: impl FnMut(&mut Heap, ObjectRef)) {
         match self.plan() {
-            Plan::Deferred => self.for_each_mature(visit),
+            Plan::Deferred | Plan::Trace => self.for_each_mature(visit),
             Plan::Prompt => self.for_each_counted(visit),
         }
     }
@@ -72,6 +76,7 @@ impl Heap {
                 Heap::drain_all(heap);
                 heap.begin_proof_anew();
             }
+            Plan::Trace => _ = heap.with_driver(|driver, heap| driver.collect(heap)),
         }
     }
 
@@ -81,6 +86,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.is_there_by_count(object),
             Plan::Prompt => true,
+            Plan::Trace => !object.has(flag::DEAD),
         }
     }
 
@@ -89,7 +95,7 @@ impl Heap {
     pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
         let is_concerned = match self.plan() {
             Plan::Deferred => object.is_mature(),
-            Plan::Prompt => true,
+            Plan::Prompt | Plan::Trace => true,
         };
         is_concerned && !MARK.get(object.granule())
     }
@@ -99,6 +105,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.make_immortal_at_flip(object),
             Plan::Prompt => self.make_immortal_at_once(object),
+            Plan::Trace => self.make_immortal_root(object),
         }
     }
 
@@ -107,6 +114,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.make_mortal_at_flip(objects),
             Plan::Prompt => self.make_mortal_at_once(objects),
+            Plan::Trace => objects.iter().for_each(|object| object.remove_flags(flag::IMMORTAL)),
         }
     }
 }
@@ -116,7 +124,7 @@ impl TypeInfo {
     #[inline(always)]
     pub fn fresh_meta(&self, plan: Plan) -> u32 {
         match plan {
-            Plan::Deferred => self.fresh_meta_deferred(),
+            Plan::Deferred | Plan::Trace => self.fresh_meta_deferred(),
             Plan::Prompt => self.fresh_meta_prompt(),
         }
     }
@@ -127,7 +135,7 @@ impl Plan {
     /// as the program left it.
     pub(crate) fn is_taken_apart(self, meta: u32) -> bool {
         match self {
-            Plan::Deferred => false,
+            Plan::Deferred | Plan::Trace => false,
             Plan::Prompt => meta & crate::object::prompt_flag::DYING != 0,
         }
     }
@@ -136,7 +144,7 @@ impl Plan {
     /// has.
     pub(crate) fn clears_padding(self) -> bool {
         match self {
-            Plan::Deferred => true,
+            Plan::Deferred | Plan::Trace => true,
             Plan::Prompt => false,
         }
     }

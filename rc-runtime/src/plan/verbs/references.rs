@@ -2,7 +2,7 @@
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
-use crate::plan::Plan;
+use crate::plan::{Plan, trace};
 
 impl Heap {
     /// Holds the object for the runtime itself: while the program is called with it, or while a test looks at it.
@@ -11,15 +11,18 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.increment(object),
             Plan::Prompt => object.increment_exact(),
+            Plan::Trace => self.trace.held.push(object),
         }
     }
 
-    /// Releases an object that [`hold`](Self::hold) held. Deferred plan: at the next flip.
+    /// Releases an object that [`hold`](Self::hold) held. Deferred plan: at the next
+    /// flip.
     #[inline(always)]
     pub(crate) fn let_go(&mut self, object: ObjectRef) {
         match self.plan() {
             Plan::Deferred => self.services.finalizers.done.push(object),
             Plan::Prompt => self.decrement_exact(object),
+            Plan::Trace => self.end_hold(object),
         }
     }
 
@@ -28,7 +31,7 @@ impl Heap {
     #[inline(always)]
     pub fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => {
                 new.into_iter().for_each(ObjectRef::increment_exact);
                 old.into_iter().for_each(|old| self.decrement_root(old));
@@ -41,7 +44,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn recount_handle(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.recount_exactly(new, old),
         }
     }
@@ -49,7 +52,7 @@ impl Heap {
     /// Pops roots of a host in Rust until `count` are left, the last first.
     pub fn truncate_host_roots(&mut self, count: usize) {
         match self.plan() {
-            Plan::Deferred => self.services.host_roots.stack.truncate(count),
+            Plan::Deferred | Plan::Trace => self.services.host_roots.stack.truncate(count),
             Plan::Prompt => {
                 while self.services.host_roots.stack.len() > count {
                     let old = self.services.host_roots.stack.pop().expect("longer than `count`");
@@ -63,7 +66,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn note_owning_handle(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.note_counted_handle(),
         }
     }
@@ -72,7 +75,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn count_new_handles(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.count_handles(),
         }
     }
@@ -90,7 +93,7 @@ impl Heap {
     #[inline(always)]
     fn counts_writes(&self) -> bool {
         match self.plan() {
-            Plan::Deferred => false,
+            Plan::Deferred | Plan::Trace => false,
             Plan::Prompt => true,
         }
     }
@@ -101,6 +104,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.write_logged(object, slot, word),
             Plan::Prompt => self.write_counted(object, slot, word),
+            Plan::Trace => slot.store(word),
         }
     }
 
@@ -112,6 +116,8 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.copy_logged(object, target, source, count),
             Plan::Prompt => self.copy_counted(object, target, source, count),
+            // SAFETY: by the caller's promise.
+            Plan::Trace => unsafe { trace::copy_words(target, source, count) },
         }
     }
 
@@ -123,6 +129,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.fill_logged(object, target, word, count),
             Plan::Prompt => self.fill_counted(object, target, word, count),
+            Plan::Trace => trace::fill_words(object, target, word, count),
         }
     }
 
@@ -131,6 +138,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => !object.is_mature(),
             Plan::Prompt => false,
+            Plan::Trace => true,
         }
     }
 }

@@ -15,6 +15,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.upgrade_slow(object),
             Plan::Prompt => self.upgrade_watched(object),
+            Plan::Trace => None,
         }
     }
 
@@ -24,13 +25,14 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.is_rooted_or_young(object),
             Plan::Prompt => self.is_whole_and_unwatched(object),
+            Plan::Trace => !self.awaits_finalizer(object),
         }
     }
 
     /// Notes another phase of the mark: upgrades may have to check more than before.
     pub(crate) fn note_mark_phase(&mut self) {
         match self.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.note_what_fades(),
         }
     }
@@ -44,6 +46,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.show_ephemeron_again(ephemeron),
             Plan::Prompt => self.watch_ephemeron(ephemeron),
+            Plan::Trace => {}
         }
     }
 
@@ -52,7 +55,7 @@ impl Heap {
     pub(crate) fn keeps_dead_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
         match self.plan() {
             Plan::Deferred => self.keeps_logged_values(ephemeron, spent),
-            Plan::Prompt => false,
+            Plan::Prompt | Plan::Trace => false,
         }
     }
 
@@ -62,6 +65,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.decrement(value),
             Plan::Prompt => value.decrement_dead(),
+            Plan::Trace => {}
         }
     }
 
@@ -70,6 +74,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.empty_slot_past_the_log(ephemeron, slot),
             Plan::Prompt => self.write(ephemeron, slot, 0),
+            Plan::Trace => slot.store(0),
         }
     }
 }

@@ -8,7 +8,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn request_safepoint(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.set_poll(true),
+            Plan::Deferred | Plan::Trace => self.set_poll(true),
             Plan::Prompt => self.context_mut().pending = 1,
         }
     }
@@ -17,7 +17,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn request_callbacks(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.request_finalizer_turn(),
+            Plan::Deferred | Plan::Trace => self.request_finalizer_turn(),
             Plan::Prompt => self.context_mut().pending = 1,
         }
     }
@@ -26,7 +26,7 @@ impl Heap {
     /// does so.
     pub(crate) fn put_callbacks_off(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.request_finalizer_turn(),
+            Plan::Deferred | Plan::Trace => self.request_finalizer_turn(),
             Plan::Prompt => {}
         }
     }
@@ -34,7 +34,7 @@ impl Heap {
     /// Requests the work that calls of the program have postponed, when no call made by the runtime is left.
     pub(crate) fn request_interrupted_work(&mut self) {
         match self.plan() {
-            Plan::Deferred => {
+            Plan::Deferred | Plan::Trace => {
                 if self.services.specials.post_clear.are_due() {
                     self.request_finalizer_turn();
                 }
@@ -49,7 +49,7 @@ impl Heap {
     /// Makes the next allocation enter the runtime, however much room its hole has, and the next safepoint, too.
     pub(crate) fn request_work_at_allocation(&mut self) {
         match self.plan() {
-            Plan::Deferred => {
+            Plan::Deferred | Plan::Trace => {
                 self.retire_hole();
                 self.set_poll(true);
             }
@@ -60,7 +60,7 @@ impl Heap {
     /// Collects all unreachable objects. Returns the number of objects that died.
     pub fn collect(heap: HeapEntry) -> u64 {
         match heap.plan() {
-            Plan::Deferred => Heap::deferred_collect(heap),
+            Plan::Deferred | Plan::Trace => Heap::collect_in_rounds(heap),
             Plan::Prompt => Heap::prompt_collect(heap),
         }
     }
@@ -70,9 +70,10 @@ impl Heap {
     /// collection.
     ///
     /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
+    /// The trace plan collects in one piece.
     pub fn step(heap: HeapEntry, ns: u64) -> bool {
         match heap.plan() {
-            Plan::Deferred => Heap::deferred_step(heap, ns),
+            Plan::Deferred | Plan::Trace => Heap::deferred_step(heap, ns),
             Plan::Prompt => Heap::prompt_step(heap, ns),
         }
     }
@@ -80,7 +81,7 @@ impl Heap {
     /// A safepoint: does the work that is due.
     pub fn poll(heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred => Heap::deferred_poll(heap),
+            Plan::Deferred | Plan::Trace => Heap::deferred_poll(heap),
             Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
         }
     }
@@ -88,7 +89,7 @@ impl Heap {
     /// A safepoint of a host in Rust: the same, if work was requested.
     pub fn poll_if_asked(mut heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred => {
+            Plan::Deferred | Plan::Trace => {
                 if heap.context_mut().poll != 0 {
                     Heap::deferred_poll(heap);
                 }
@@ -98,10 +99,10 @@ impl Heap {
     }
 
     /// Deferred plan: flips and runs the passes of the flip to their end, then finalizers. Prompt plan: everything at
-    /// zero dies, and all candidates are tried.
+    /// zero dies, and all candidates are tried. Trace plan: a collection.
     pub fn epoch(mut heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred => {
+            Plan::Deferred | Plan::Trace => {
                 heap.with_driver(|driver, heap| driver.epoch(heap));
                 Heap::run_ready_finalizers(heap);
             }
@@ -114,6 +115,7 @@ impl Heap {
         match heap.plan() {
             Plan::Deferred => heap.with_driver(|driver, heap| driver.epoch(heap)),
             Plan::Prompt => Heap::prompt_epoch(heap),
+            Plan::Trace => _ = heap.with_driver(|driver, heap| driver.collect(heap)),
         }
     }
 
@@ -123,7 +125,7 @@ impl Heap {
     /// `count` words may be read at `words`.
     pub unsafe fn zeal_safepoint(mut heap: HeapEntry, words: *const u64, count: usize) {
         match heap.plan() {
-            Plan::Deferred => {
+            Plan::Deferred | Plan::Trace => {
                 // The bytes of a call's result, as the lowering passes them.
                 let word = |index| words.wrapping_add(index);
                 // SAFETY: by the caller's promise.
@@ -138,7 +140,7 @@ impl Heap {
     /// Drains at the end, when no code of the program runs any more: the objects at zero die.
     pub(crate) fn drain_at_end(heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred => {}
+            Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => Heap::drain_all(heap),
         }
     }

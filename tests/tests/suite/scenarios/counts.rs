@@ -24,6 +24,7 @@ fn wrong_count_of_a_live_object_is_named() {
             match plan {
                 Plan::Deferred => object.set_count(wrong as u8),
                 Plan::Prompt => object.set_exact_count(wrong),
+                Plan::Trace => unreachable!("nothing is counted"),
             }
             let complaint = heap.verify().expect_err("a count is wrong");
             for word in ["invariant", "Pair", &wrong.to_string(), "5"] {

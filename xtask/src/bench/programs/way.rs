@@ -2,7 +2,7 @@
 //!
 //! All go through the same clang at -O2, what a release build has, so that only the heap differs.
 
-use crate::bench::build::{DEFERRED, PROMPT, Plan};
+use crate::bench::build::{DEFERRED, PROMPT, Plan, TRACE};
 use crate::{process, setup};
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +47,13 @@ pub const WAYS: &[Way] = &[
         libraries: &[],
         needs: None,
         compiler: Compiler::Tally(PROMPT),
+    },
+    Way {
+        name: TRACE.executable,
+        what: "on Tally, nothing is counted, and collections stop the program",
+        libraries: &[],
+        needs: None,
+        compiler: Compiler::Tally(TRACE),
     },
     Way {
         name: "mimalloc",

@@ -126,7 +126,7 @@ impl Heap {
     }
 
     /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
-    pub(in crate::services::finalizer::queue) fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
+    pub(crate) fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
         if let Some(record) = self.special_of(object) {
             record.set(AWAITS_FINALIZER, waits);
         }
@@ -225,7 +225,7 @@ impl Heap {
     }
 
     /// Deferred plan: collects until finalizers have nothing more to say.
-    pub(crate) fn deferred_collect(mut heap: HeapEntry) -> u64 {
+    pub(crate) fn collect_in_rounds(mut heap: HeapEntry) -> u64 {
         if heap.services.finalizers.depth() > 0 {
             let left = heap.abandon_left_calls();
             Heap::tell_of_jumps(heap, left);

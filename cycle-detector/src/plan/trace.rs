@@ -1,0 +1,53 @@
+//! The trace plan: collections that stop the program, mark from the roots, and free all that the mark has not reached.
+//!
+//! | room | question |
+//! |---|---|
+//! | `trigger` | how much is allocated between two collections? |
+//! | `collection` | what does a collection do, in which order? |
+//! | `marker` | how are references followed? |
+//! | `verify` | does the heap look as it should after one? |
+//!
+//! A collection cannot go in slices: strategies of this plan have no write barrier that would tell a mark what the
+//! program changes meanwhile. So a pause goal is not kept under this plan.
+
+mod collection;
+mod driver;
+mod marker;
+mod trigger;
+mod verify;
+
+use crate::root_source::RootSource;
+use crate::stops::Stops;
+use tally_heap::memory::list::List;
+use tally_heap::{Heap, ObjectRef};
+use trigger::Trigger;
+
+/// Roots for which there is memory, whatever comes.
+const RESERVED: usize = 512;
+
+/// The driver of a heap of the trace plan.
+#[derive(Debug, Default)]
+pub struct TraceDriver {
+    /// Where the roots of compiled code come from.
+    stack: Box<dyn RootSource>,
+    /// Its stops of the program.
+    stops: Stops,
+    trigger: Trigger,
+    /// The roots of a collection. The list is empty between two, and keeps its memory.
+    roots: List<ObjectRef>,
+}
+
+impl TraceDriver {
+    /// A driver that finds the roots of compiled code in `stack`.
+    pub fn new(stack: Box<dyn RootSource>) -> TraceDriver {
+        TraceDriver { stack, roots: List::with_capacity(RESERVED), ..TraceDriver::default() }
+    }
+
+    /// Runs `work` with its duration counted as a stop of the program.
+    fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
+        let start = self.stops.begin(heap, &mut *self.stack, heap.clock.given_bytes);
+        let result = work(self, heap);
+        self.stops.end(heap, start, heap.clock.given_bytes);
+        result
+    }
+}

@@ -1,0 +1,148 @@
+//! The marker of the trace plan: follows references from living objects until none is left.
+//!
+//! ```text
+//!   show(o):    if o is not marked:  mark o;  push o
+//!   finish:     while something is on the stack:  pop o;  o survives;  show all that o refers to
+//! ```
+//!
+//! A stack that cannot grow forgets: the object survives at once, and when the stack is empty all survivors are visited
+//! again. A round of that cannot be in vain, since it marks what the forgotten refer to. (Knuth, *The Art of Computer
+//! Programming* 1, §2.3.5, algorithm C.) An ephemeron whose key is not marked waits; it is visited by way of the key.
+
+use crate::prefetch_queue::PrefetchQueue;
+use tally_heap::memory::list::List;
+use tally_heap::memory::object_stack::ObjectStack;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::flag;
+use tally_heap::plan::trace::Survivors;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// Follows references from living objects.
+#[derive(Debug)]
+pub(super) struct Marker {
+    /// Objects that are marked and not visited.
+    stack: ObjectStack,
+    /// So many it may hold.
+    most: usize,
+    /// Marked objects were forgotten.
+    forgot: bool,
+    /// Ephemerons that must not be followed, as far as is known.
+    held_back: List<ObjectRef>,
+    /// What the mark has reached.
+    pub(super) survivors: Survivors,
+    /// References followed, and objects visited.
+    pub(super) units: u64,
+}
+
+impl Marker {
+    /// A marker for a collection of `heap`, whose stack it takes.
+    pub(super) fn of(heap: &mut Heap) -> Marker {
+        Marker {
+            stack: std::mem::take(&mut heap.deferred.mark_stack),
+            most: heap.options().list_entries_max.unwrap_or(usize::MAX),
+            forgot: false,
+            held_back: List::new(),
+            survivors: Survivors::default(),
+            units: 0,
+        }
+    }
+
+    /// Gives the stack back.
+    pub(super) fn end(self, heap: &mut Heap) -> (Survivors, u64) {
+        debug_assert!(self.stack.is_empty());
+        heap.deferred.mark_stack = self.stack;
+        (self.survivors, self.units)
+    }
+
+    /// Marks a living object, to be visited.
+    #[inline(always)]
+    pub(super) fn show(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if !MARK.get(object.granule()) {
+            MARK.set(object.granule());
+            self.visit_later(heap, object);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_later(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if !self.stack.try_push(object, self.most) {
+            self.forget(heap, object);
+        }
+    }
+
+    /// There is no room for a marked object on the stack: the search for survivors comes to it.
+    #[cold]
+    fn forget(&mut self, heap: &mut Heap, object: ObjectRef) {
+        self.forgot = true;
+        if !object.has(flag::LARGE) && !Heap::has_survived(object) {
+            heap.survive(object, &mut self.survivors);
+        }
+    }
+
+    /// Follows everything.
+    pub(super) fn finish(&mut self, heap: &mut Heap) {
+        loop {
+            let mut soon = PrefetchQueue::default();
+            while let Some(object) = soon.next(|| self.stack.pop()) {
+                self.visit(heap, object);
+            }
+            if !std::mem::take(&mut self.forgot) {
+                return;
+            }
+            self.visit_survivors_again(heap);
+        }
+    }
+
+    /// Notes that a marked object survives, and marks what it refers to.
+    #[inline(always)]
+    fn visit(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if object.has(flag::LARGE | flag::SPECIAL) {
+            return self.visit_uncommon(heap, object);
+        }
+        if !Heap::has_survived(object) {
+            heap.survive(object, &mut self.survivors);
+        }
+        self.follow(heap, object);
+    }
+
+    #[inline(never)]
+    fn visit_uncommon(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if !object.has(flag::LARGE) && !Heap::has_survived(object) {
+            heap.survive(object, &mut self.survivors);
+        }
+        let (units, all) = heap.visit_values_of_key(object, |heap, value| self.show(heap, value));
+        self.units += units as u64;
+        if !all {
+            self.visit_later(heap, object);
+        } else if !heap.is_held_back(object) || !self.held_back.try_push(object) {
+            // Without memory to hold it back its values live until the next collection.
+            self.follow(heap, object);
+        }
+    }
+
+    /// Marks what the object refers to.
+    #[inline(always)]
+    pub(super) fn follow(&mut self, heap: &mut Heap, object: ObjectRef) {
+        self.units += 2;
+        object.type_info().for_each_reference(object, Part::Whole, |target| {
+            self.units += 1;
+            self.show(heap, target);
+        });
+    }
+
+    /// Visits everything that is marked once more.
+    #[cold]
+    fn visit_survivors_again(&mut self, heap: &mut Heap) {
+        self.held_back.clear();
+        heap.for_each_survivor(|heap, object| self.visit(heap, object));
+    }
+
+    /// Takes the ephemerons that were held back, once each.
+    pub(super) fn take_held_back(&mut self) -> List<ObjectRef> {
+        let mut held_back = std::mem::take(&mut self.held_back);
+        held_back.sort_unstable();
+        held_back.dedup();
+        held_back
+    }
+}

@@ -1,0 +1,125 @@
+//! Strategies without a write barrier, which Tally compiles for the trace plan: `gc "trace"`, LLVM's `"ocaml"` and
+//! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
+//! looks at what its roots hold.
+
+use tally_kit::folder::Folder;
+
+const LEVELS: [&str; 4] = ["0", "1", "2", "3"];
+
+/// A list of a thousand cells is kept in a root, and for each sixteen dead rings are made. Prints the sum of the numbers in it.
+/// References are stored plainly.
+const PROGRAM: &str = r#"
+target triple = "x86_64-unknown-linux-gnu"
+@text = private constant [6 x i8] c"%lld\0A\00"
+declare i32 @printf(ptr, ...)
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @llvm_gc_allocate(i32)
+
+define ptr @cell(ptr %next, i64 %number) gc "STRATEGY" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr %next, ptr %root
+  %cell = call ptr @llvm_gc_allocate(i32 16)
+  %kept = load ptr, ptr %root
+  store ptr %kept, ptr %cell
+  %value = getelementptr i8, ptr %cell, i64 8
+  store i64 %number, ptr %value
+  ret ptr %cell
+}
+
+define void @ring() gc "STRATEGY" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %first = call ptr @cell(ptr null, i64 1)
+  store ptr %first, ptr %root
+  %second = call ptr @cell(ptr %first, i64 2)
+  %kept = load ptr, ptr %root
+  store ptr %second, ptr %kept
+  ret void
+}
+
+define i32 @main() gc "STRATEGY" {
+entry:
+  %list = alloca ptr
+  call void @llvm.gcroot(ptr %list, ptr null)
+  store ptr null, ptr %list
+  br label %make
+make:
+  %number = phi i64 [ 1, %entry ], [ %more, %make ]
+  call void @ring()
+  %old = load ptr, ptr %list
+  %new = call ptr @cell(ptr %old, i64 %number)
+  store ptr %new, ptr %list
+  %more = add i64 %number, 1
+  %enough = icmp eq i64 %more, 1001
+  br i1 %enough, label %look, label %make
+look:
+  %first = load ptr, ptr %list
+  br label %next
+next:
+  %at = phi ptr [ %first, %look ], [ %behind, %next ]
+  %sum = phi i64 [ 0, %look ], [ %larger, %next ]
+  %value = getelementptr i8, ptr %at, i64 8
+  %here = load i64, ptr %value
+  %larger = add i64 %sum, %here
+  %behind = load ptr, ptr %at
+  %end = icmp eq ptr %behind, null
+  br i1 %end, label %done, label %next
+done:
+  %printed = call i32 (ptr, ...) @printf(ptr @text, i64 %larger)
+  ret i32 0
+}
+"#;
+
+/// Runs the program in all ways; `options` say how its strategy is understood.
+fn holds_its_list(strategy: &str, options: &[&str]) {
+    let program = PROGRAM.replace("  call void @ring()\n", &"  call void @ring()\n".repeat(16));
+    let folder = Folder::with(&[("list.ll", &program.replace("STRATEGY", strategy))]);
+    let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB"], &["--zeal"]];
+    for (level, way) in LEVELS.iter().flat_map(|level| ways.map(|way| (level, way))) {
+        let outcome = folder.tally(&[&["run", "--opt", level], options, way, &["list.ll"]].concat());
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "500500\n"), "{level} {way:?}: {outcome:?}");
+    }
+    let outcome = folder.tally(&[&["build"], options, &["list.ll", "-o", "program"]].concat());
+    assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
+    let outcome = folder.program(&[("TALLY_EPOCH_BYTES", "4KiB"), ("TALLY_STATS", "1")], &[]);
+    assert_eq!(outcome.stdout, "500500\n", "{}", outcome.stderr);
+    let counted = |name: &str| {
+        let line = outcome.stderr.lines().find(|line| line.starts_with(&format!("tally: {name} ")));
+        line.and_then(|line| line.split(' ').next_back()?.parse::<u64>().ok()).expect("the statistics have it")
+    };
+    assert!(counted("marks") > 3 && counted("freed_objects") > 1000, "{}", outcome.stderr);
+}
+
+#[test]
+fn trace_is_a_strategy() {
+    holds_its_list("trace", &[]);
+}
+
+#[test]
+fn ocaml_and_erlang_are_compiled_for_the_trace_plan_where_they_allocate() {
+    for strategy in ["ocaml", "erlang"] {
+        holds_its_list(strategy, &[]);
+    }
+}
+
+#[test]
+fn other_names_are_mapped_on_it() {
+    holds_its_list("semispace", &["--gc-name", "semispace=trace"]);
+    holds_its_list("shadow-stack", &["--gc-name", "shadow-stack=trace"]);
+    holds_its_list("refcount", &["--plan", "trace"]);
+}
+
+#[test]
+fn code_of_the_trace_plan_has_no_barrier_and_its_stores_are_not_refused() {
+    let module = "declare void @llvm.gcwrite(ptr, ptr, ptr)\n\
+                  define void @write(ptr %object, ptr %slot, ptr %value) gc \"trace\" {\n  \
+                  call void @llvm.gcwrite(ptr %value, ptr %object, ptr %slot)\n  ret void\n}\n";
+    let folder = Folder::with(&[("write.ll", module)]);
+    let lowered = folder.tally(&["lower", "write.ll", "-o", "-"]);
+    assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+    assert!(lowered.stdout.contains("store ptr %value, ptr %slot"), "{}", lowered.stdout);
+    assert!(!lowered.stdout.contains("tally_log_slow"), "{}", lowered.stdout);
+    let verified = Folder::with(&[("list.ll", &PROGRAM.replace("STRATEGY", "trace"))]).tally(&["verify", "list.ll"]);
+    assert_eq!((verified.status, verified.stderr.contains("barrier")), (Some(0), false), "{}", verified.stderr);
+}

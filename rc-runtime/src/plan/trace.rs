@@ -1,0 +1,61 @@
+//! The trace plan's part of a heap: nothing is counted, and a collection marks from the roots and frees all else.
+//!
+//! It is for strategies of LLVM's document that have no write barrier, and a third opinion beside the two plans that
+//! count: the same program prints the same under it. Writes are plain stores. Objects are allocated as under the
+//! deferred plan, by bumping a cursor through holes of blocks. A collection does not look at dead objects: it builds
+//! the live bits of all blocks anew, a cell for each object that the mark reaches, and the holes are what lies between
+//! (Immix, Blackburn & McKinley 2008, §2, with exact cells instead of lines). Only dead objects that are special, that
+//! have a finalizer, or that are large are listed, because something else than memory hangs on them.
+//!
+//! | room | question |
+//! |---|---|
+//! | `collection` | what does a collection do to blocks, lists and counters? |
+//! | `lists` | which objects are held, have a finalizer, or are special? |
+//!
+//! When a collection is due and how it marks decides `tally-collector`. A collection stops the program.
+
+mod collection;
+mod lists;
+
+pub use collection::Survivors;
+
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::object::{ObjectRef, Slot};
+use crate::services::special::AWAITS_FINALIZER;
+
+/// The trace plan's part of a heap.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Objects that the runtime holds while it calls the program; an object once for each hold.
+    pub(crate) held: List<ObjectRef>,
+    /// Objects whose finalizer is registered and has not run. An object may be listed twice, and one whose registration
+    /// was taken back stays until the next collection.
+    pub(crate) finalizable: List<ObjectRef>,
+    /// Objects that were special when they were listed. Each has the flag [`lists::LISTED`].
+    special: List<ObjectRef>,
+}
+
+/// Copies `count` words; the ranges may overlap.
+///
+/// # Safety
+/// `target` names `count` words of an object, `source` as many readable words that such fields may hold.
+pub(crate) unsafe fn copy_words(target: Slot, source: u64, count: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+}
+
+/// Writes `word` to `count` words of `object` from `target` on.
+pub(crate) fn fill_words(object: ObjectRef, target: Slot, word: u64, count: u64) {
+    for index in 0..count {
+        object.slot(target.address() - object.address() + index * 8).store(word);
+    }
+}
+
+impl Heap {
+    /// Whether the object was found dead and its finalizer has not run: weak slots yield it no more. `[WEAK]`
+    pub(crate) fn awaits_finalizer(&self, object: ObjectRef) -> bool {
+        let record = self.services.specials.record(self.number_of(object));
+        record.is_some_and(|record| record.has(AWAITS_FINALIZER))
+    }
+}

@@ -1,0 +1,141 @@
+//! A collection, as the heap's blocks, lists and counters see it.
+//!
+//! ```text
+//!   begin_collection      areas of allocation are closed; every live bit is cleared
+//!   survive(object)       the mark has come to it: its cell is live, it is mature
+//!   sweep                 the holes of all blocks are found again; dead large objects are freed
+//! ```
+
+use crate::heap::{Heap, LAST_EPOCH};
+use crate::memory::heap_walk::HeapWalk;
+use crate::memory::range::{BLOCK_BYTES, LIVE, MARK, block_start};
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::plan::deferred::mature::next_mature;
+
+/// What a mark has reached.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Survivors {
+    /// Objects.
+    pub objects: u64,
+    /// Bytes of their cells.
+    pub bytes: u64,
+    /// How many of them are young: this is their first collection.
+    pub young: u64,
+}
+
+impl Heap {
+    /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated.
+    pub fn begin_collection(&mut self) {
+        self.retire_allocation();
+        if self.clock.epoch < LAST_EPOCH {
+            self.clock.epoch += 1;
+            self.context_mut().stamp = self.clock.epoch;
+        }
+        self.statistics.epochs += 1;
+        self.statistics.marks += 1;
+        self.services.finalizers.done.clear();
+        self.services.specials.mark_begins();
+        for &block in &self.deferred.blocks.owned {
+            // SAFETY: [OWNED] a block of this heap.
+            unsafe { LIVE.block_words(block) }.fill(0);
+        }
+    }
+
+    /// Notes that a marked object lives on, once: a small one when the mark comes to it, a large one in the sweep.
+    #[inline(always)]
+    pub fn survive(&mut self, object: ObjectRef, survivors: &mut Survivors) {
+        let bytes = object.type_info().cell_bytes_of(object);
+        if !object.has(flag::LARGE) {
+            let cell = object.address() - HEADER_BYTES;
+            // SAFETY: [OWNED] a block of this heap.
+            unsafe { LIVE.set_cell(cell, cell + bytes) };
+        }
+        survivors.objects += 1;
+        survivors.bytes += bytes;
+        if !object.is_mature() {
+            survivors.young += 1;
+            object.add_flags(flag::MATURE);
+        }
+    }
+
+    /// Whether [`survive`](Self::survive) was called for a small object in this collection.
+    #[inline(always)]
+    pub fn has_survived(object: ObjectRef) -> bool {
+        LIVE.get(object.granule())
+    }
+
+    /// Calls `visit` with every survivor so far, and perhaps with some that are added meanwhile; with a marked large
+    /// object in any case.
+    pub fn for_each_survivor(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        for place in 0..self.deferred.blocks.owned.len() {
+            let start = block_start(self.deferred.blocks.owned[place]);
+            let mut at = start;
+            while let Some(object) = next_mature(at, start + BLOCK_BYTES) {
+                at = object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object);
+                visit(self, object);
+            }
+        }
+        let mut walk = HeapWalk::default();
+        while let Some(found) = walk.next_large(&self.large) {
+            if let Some(object) = found.filter(|object| MARK.get(object.granule())) {
+                visit(self, object);
+            }
+        }
+    }
+
+    /// Ends a collection: memory between the cells of survivors is free. Returns how many objects died.
+    pub fn sweep(&mut self, mut survivors: Survivors) -> u64 {
+        let before = self.statistics.freed_objects();
+        self.bury_unmarked();
+        self.sweep_large(&mut survivors);
+        self.deferred.blocks.sweep_all();
+        self.keep_hole_open();
+        let counted = &mut self.statistics;
+        counted.promoted_objects += survivors.young;
+        counted.died_young_objects = counted.allocated_objects.saturating_sub(counted.promoted_objects);
+        counted.freed_mature_objects = counted.promoted_objects - survivors.objects;
+        (counted.live_objects, counted.live_bytes) = (survivors.objects, survivors.bytes);
+        self.clock.allocated_bytes_at_flip = counted.allocated_bytes;
+        self.clock.begin_epoch();
+        self.judge_fragmentation(survivors.young);
+        let freed = self.statistics.freed_objects() - before;
+        self.clear_marks();
+        freed
+    }
+
+    /// Frees the unmarked large objects; the others survive.
+    fn sweep_large(&mut self, survivors: &mut Survivors) {
+        let mut walk = HeapWalk::default();
+        let (small_bytes, zeal) = (survivors.bytes, self.zeal.is_some());
+        while let Some(found) = walk.next_large(&self.large) {
+            let Some(object) = found else { continue };
+            match MARK.get(object.granule()) {
+                true => self.survive(object, survivors),
+                // Zeal keeps the dead.
+                false if zeal => {}
+                false => self.free_large(object),
+            }
+        }
+        self.large.mature_bytes = survivors.bytes - small_bytes;
+        self.large.end_collection();
+    }
+
+    /// Zeal: poisons the objects that the mark has not reached.
+    fn bury_unmarked(&mut self) {
+        let Some(mut zeal) = self.zeal.take() else { return };
+        let dead = zeal.living().into_iter().filter(|object| !MARK.get(object.granule()));
+        for object in dead.collect::<Vec<_>>() {
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.clock.epoch);
+        }
+        zeal.forget_young();
+        self.zeal = Some(zeal);
+    }
+
+    fn clear_marks(&mut self) {
+        let mut walk = HeapWalk::default();
+        while let Some(place) = walk.next(&self.deferred.blocks.owned, &self.large) {
+            // SAFETY: a place of this heap.
+            unsafe { place.clear_marks() };
+        }
+    }
+}
