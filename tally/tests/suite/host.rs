@@ -14,6 +14,7 @@ pub fn options(plan: Plan) -> HeapOptions {
     HeapOptions::new().plan(match plan {
         Plan::Deferred => tally::Plan::Deferred,
         Plan::Prompt => tally::Plan::Prompt,
+        Plan::Trace => tally::Plan::Trace,
     })
 }
 

@@ -62,11 +62,8 @@ impl TraceDriver {
     fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
-        let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
-            // Global slots are shared by all heaps of the process; each marks its own objects.
-            if heap.owns(root) {
-                roots.push(heap, root, &|| format!("global root `{}`", global.name));
-            }
+        let slots = heap.for_each_global_reference(|root, global| {
+            roots.push(heap, root, &|| format!("global root `{}`", global.name));
         });
         heap.statistics.roots_walked += slots;
         let before = heap.statistics.frames_walked;

@@ -150,9 +150,7 @@ impl BlockSpace {
     /// log is. Holes are armed with the rest, and cleared when they are opened.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
-        self.flips += 1;
-        self.gives = if self.flips < IDLE_LOOKS { 0 } else { GIVEN_BACK_AT_ONCE };
-        self.current = None;
+        self.begin_looks();
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
             // SAFETY: [OWNED] this heap owns the block.
@@ -161,6 +159,13 @@ impl BlockSpace {
         arm(&self.logged);
         self.logged.clear();
         arm(&self.pending);
+    }
+
+    /// An epoch or a collection begins: no block is current, and idle ones may be given back.
+    fn begin_looks(&mut self) {
+        self.flips += 1;
+        self.gives = if self.flips < IDLE_LOOKS { 0 } else { GIVEN_BACK_AT_ONCE };
+        self.current = None;
     }
 
     /// A hole of a block that was flipped stays open for allocation.
@@ -190,9 +195,7 @@ impl BlockSpace {
 
     /// Trace plan: sweeps all blocks after a mark has set their live bits anew, and gives idle ones back.
     pub fn sweep_all(&mut self) {
-        self.flips += 1;
-        self.gives = if self.flips < idle::FLIPS { 0 } else { idle::GIVEN_BACK_PER_FLIP };
-        self.current = None;
+        self.begin_looks();
         self.touched.clear();
         for place in 0..self.owned.len() {
             let block = self.owned[place];

@@ -45,8 +45,7 @@ impl Heap {
     /// immortal. Objects that wait for their finalizers are judged anew.
     pub fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
         self.trace.held.iter().copied().for_each(&mut visit);
-        self.services.finalizers.held_beside_lists().for_each(&mut visit);
-        self.services.immortals.objects().for_each(visit);
+        self.services.held_beside_lists().for_each(visit);
     }
 
     /// Takes the registered objects, each once, those left out whose registration was taken back.

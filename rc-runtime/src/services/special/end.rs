@@ -121,7 +121,7 @@ impl Heap {
 
     /// The memory of a dead object is about to go.
     #[cold]
-    pub(crate) fn end_special(&mut self, object: ObjectRef) {
+    pub fn end_special(&mut self, object: ObjectRef) {
         self.begin_reclaim(object);
         self.let_go_weakly(object, &mut ALL.clone());
         let number = self.number_of(object);
