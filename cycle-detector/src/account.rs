@@ -29,6 +29,11 @@ const OWED_UNITS_MAX: u64 = 4 * SLICE_UNITS as u64;
 /// Bytes allocated that pay for one unit of work.
 pub const BYTES_PER_UNIT: u64 = 4;
 
+/// Whether so much work in so much time leaves the program all of its turns: four ninths at most.
+pub(crate) fn leaves_turns(work_ns: u64, elapsed_ns: u64) -> bool {
+    u128::from(work_ns) * u128::from(2 * SURCHARGE + 1) <= u128::from(elapsed_ns) * u128::from(SURCHARGE)
+}
+
 /// How near a bound is, in sixteenths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pressure(u64);
@@ -118,6 +123,12 @@ mod tests {
         assert_eq!(turns, [2000, 1500, 1000, 125, 0, 0]);
         assert_eq!(Pressure::of(0, 0), Pressure::NONE);
         assert!(Pressure::of(1, 0) == Pressure::FULL && Pressure::of(u64::MAX, 3) == Pressure::FULL);
+    }
+
+    #[test]
+    fn work_of_four_ninths_of_the_time_leaves_turns() {
+        assert!(leaves_turns(4, 9) && leaves_turns(0, 0) && leaves_turns(u64::MAX / 9 * 4, u64::MAX));
+        assert!(!leaves_turns(5, 9) && !leaves_turns(u64::MAX, u64::MAX));
     }
 
     #[test]

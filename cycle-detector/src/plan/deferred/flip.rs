@@ -47,6 +47,7 @@ impl DeferredDriver {
         heap.statistics.log_entries += heap.deferred.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
         heap.clock.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
+        let work_ns = heap.options().slice_units.is_none().then_some(self.stops.report.work_ns);
         self.stops.report = EpochReport::open(heap);
 
         std::mem::swap(&mut self.last_log, &mut heap.deferred.log);
@@ -64,7 +65,7 @@ impl DeferredDriver {
         heap.clock.begin_epoch();
         heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);
-        self.trigger.note_flip(heap.flip_at());
+        self.trigger.note_flip(heap.flip_at(), work_ns);
     }
 
     fn arm_barriers(heap: &mut Heap) {

@@ -15,6 +15,7 @@ mod length;
 mod pace;
 mod pressure;
 
+use crate::account;
 use crate::plan::deferred::DeferredDriver;
 use crate::slice::SLICE_UNITS;
 use length::EpochLength;
@@ -45,6 +46,8 @@ pub(crate) struct Trigger {
     ns_per_item: f64,
     /// Bytes in use when nothing waited for a slice.
     used_before: u64,
+    /// The work of the last epoch leaves the program its turns (`account`).
+    leaves_turns: bool,
 }
 
 impl Default for Trigger {
@@ -55,12 +58,17 @@ impl Default for Trigger {
             learnt: EpochLength::default(),
             ns_per_item: 25.0,
             used_before: 0,
+            leaves_turns: true,
         }
     }
 }
 
 impl Trigger {
-    pub(crate) fn note_flip(&mut self, length: u64) {
+    /// A flip, after an epoch for which the program was stopped so many nanoseconds; nothing is known where slices have a fixed
+    /// number of units.
+    pub(crate) fn note_flip(&mut self, length: u64, work_ns: Option<u64>) {
+        let elapsed = self.last_flip.elapsed().as_nanos() as u64;
+        self.leaves_turns = work_ns.is_none_or(|work_ns| account::leaves_turns(work_ns, elapsed));
         (self.last_flip, self.length) = (Instant::now(), length);
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Evidence says when a mark would pay. Some garbage leaves none: large arrays that hold themselves, and cycles that
 //! only roots have released while batches are passed over. So there is a cap, in times of the live heap after the
-//! last mark, or of an epoch if that is more:
+//! last mark, or of 3 MiB (an epoch, if that is less) if that is more:
 //!
 //! ```text
 //! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
@@ -14,6 +14,9 @@
 //! Marks teach how much of the heap's growth is garbage. Where it is most of it, a mark for each doubling frees as much as it
 //! visits, and there is never more garbage than that: a document tree of which subtrees with parent pointers were dropped took
 //! less than half of the memory, and as much time. Where it is next to nothing, marks become rare.
+//!
+//! The first marks come early, at 6 and 45 MiB: a program with 2 MiB alive that drops rings larger than any trial had 66 MiB of
+//! them before its first mark. A program that only builds something pays for these in vain, and then for one at each ninefold size.
 //!
 //! A mark that stops the world ends at once. One in slices ends before the program has allocated the next part: each
 //! byte allocated pays for a share of its work. While it is behind it does not wait until the program had its turn, so
@@ -52,6 +55,11 @@ const WORK: (u64, u64) = (5, 8);
 /// Parts of the work by which a mark may be behind before the pause goal is given up.
 const BEHIND: u64 = 8;
 
+/// Growth that is worth a mark, however little is alive, in bytes: a mark of so much takes a millisecond or two.
+const LEAST: u64 = 3 << 20;
+/// Growth that is asked for if the first mark was in vain, in times of what was alive.
+const AFTER_FIRST: u64 = 6;
+
 const _: () = assert!(CAP < GARBAGE_MAX);
 
 /// A mark was in vain that freed less than this part of the growth since the one before; one that freed half paid.
@@ -62,6 +70,8 @@ const IN_VAIN: u64 = PAYS;
 pub(super) struct GarbageCap {
     /// Garbage at which a mark begins, in times of the live heap, as far as the last marks tell.
     patience: u64,
+    /// A mark has paid.
+    has_paid: bool,
     /// Bytes of objects when the running mark began.
     live_at_start: u64,
     /// Bytes of objects that were alive after the last mark.
@@ -76,8 +86,8 @@ pub(super) struct GarbageCap {
 
 impl Default for GarbageCap {
     fn default() -> Self {
-        let (live_at_start, live, awaited, counted) = Default::default();
-        GarbageCap { patience: CAP, live_at_start, live, awaited, counted, pace: Pace::default() }
+        let (has_paid, live_at_start, live, awaited, counted) = Default::default();
+        GarbageCap { patience: 1, has_paid, live_at_start, live, awaited, counted, pace: Pace::default() }
     }
 }
 
@@ -109,8 +119,7 @@ impl GarbageCap {
     /// Whether there may be so much garbage that a mark must begin.
     pub(super) fn is_exceeded(&mut self, heap: &Heap) -> bool {
         let times = if heap.marks_in_slices() { CAP_IN_SLICES } else { CAP };
-        let learned = self.bytes(heap, self.patience).saturating_add(self.awaited + heap.options().epoch_bytes);
-        let cap = self.bytes(heap, times).min(learned);
+        let cap = self.bytes(heap, times).min(self.learned(heap));
         if heap.kept_bytes() <= cap {
             return false;
         }
@@ -126,8 +135,13 @@ impl GarbageCap {
         live > cap
     }
 
+    /// The cap as far as the last marks tell.
+    fn learned(&self, heap: &Heap) -> u64 {
+        self.bytes(heap, self.patience).saturating_add(self.awaited + least(heap))
+    }
+
     fn bytes(&self, heap: &Heap, times: u64) -> u64 {
-        self.live.saturating_add(self.live.max(heap.options().epoch_bytes).saturating_mul(times))
+        self.live.saturating_add(self.live.max(least(heap)).saturating_mul(times))
     }
 
     /// A mark begins.
@@ -182,18 +196,46 @@ impl GarbageCap {
         if growth < self.live / IN_VAIN {
             // The program asked for it.
         } else if freed * 2 >= growth {
-            self.patience = 1;
+            (self.patience, self.has_paid) = (1, true);
+        } else if !self.has_paid && self.patience == 1 {
+            self.patience = AFTER_FIRST;
         } else if freed * IN_VAIN < growth {
-            self.patience = (self.patience * 2).min(CAP);
+            self.patience = if self.has_paid { (2 * self.patience).min(CAP) } else { CAP };
         }
     }
+}
+
+/// [`LEAST`], or an epoch.
+fn least(heap: &Heap) -> u64 {
+    heap.options().epoch_bytes.min(LEAST)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mutator;
+    use tally_heap::HeapOptions;
+    use tally_heap::plan::Plan;
 
     const MIB: u64 = 1 << 20;
+
+    /// The sizes at which a program that only builds something has its marks: a geometric series.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn first_marks_come_early_and_are_rare_in_vain() {
+        // SAFETY: [HELD] nothing is allocated.
+        let mut mutator = unsafe { Mutator::new(HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() }) };
+        let heap = mutator.as_mut().expect("address space").heap();
+        let mut cap = GarbageCap::default();
+        let sizes = [(); 5].map(|()| {
+            let size = cap.learned(heap);
+            let growth = size - cap.live;
+            cap.live = size;
+            cap.learn(growth, 0);
+            size / MIB
+        });
+        assert_eq!(sizes, [6, 45, 408, 3675, 33078]);
+    }
 
     #[test]
     fn marks_that_pay_come_with_each_doubling_and_marks_in_vain_become_rare() {
@@ -202,7 +244,11 @@ mod tests {
             cap.learn(growth * MIB, freed * MIB);
             cap.patience
         };
-        assert_eq!([8, 8], [patience(80, 0), patience(80, 39)], "in vain, and neither");
+        assert_eq!(
+            [AFTER_FIRST, 8, 8],
+            [(80, 0), (80, 9), (80, 39)].map(|(growth, freed)| patience(growth, freed)),
+            "in vain, and neither"
+        );
         assert_eq!([1, 1, 1], [40, 80, 41].map(|freed| patience(80, freed)), "half of it");
         assert_eq!([2, 4, 8, 8], [9, 0, 9, 9].map(|freed| patience(80, freed)), "less than an eighth");
         assert_eq!([1, 1, 1], [patience(80, 80), patience(0, 0), patience(0, 1)], "the program asked for the others");

@@ -182,10 +182,16 @@ impl Heap {
     /// makes do with half as many of them, if most die: where they died there is room again.
     pub fn flip_at(&self) -> u64 {
         let epoch = self.epoch_bytes();
-        let most = self.explained_bytes().saturating_add(epoch - epoch / EXCESS_OF_EPOCH);
-        let blocks = &self.deferred.blocks;
-        let hurries = blocks.fills_holes && self.deferred.young_leave_room && blocks.used_bytes() > most;
+        let hurries =
+            self.deferred.blocks.fills_holes && self.deferred.young_leave_room && self.is_larger_than_explained();
         if hurries { epoch / 2 } else { epoch }
+    }
+
+    /// Whether the blocks are more than mature objects and an epoch's young ones explain.
+    pub fn is_larger_than_explained(&self) -> bool {
+        let epoch = self.epoch_bytes();
+        let most = self.explained_bytes().saturating_add(epoch - epoch / EXCESS_OF_EPOCH);
+        self.deferred.blocks.used_bytes() > most
     }
 
     /// Bytes of blocks that the mature objects in them explain.

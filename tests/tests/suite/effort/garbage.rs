@@ -133,6 +133,27 @@ fn garbage_of_a_program_whose_marks_pay() {
     }
 }
 
+/// Prompt plan: beside little that is alive a mark costs little, so the first comes early, and each later one when some MiB have gathered.
+/// (66 MiB of such rings gathered beside 2 MiB until the first, and 16 MiB until each later one.)
+#[test]
+fn rings_larger_than_any_trial_beside_little_that_is_alive() {
+    const MIB: u64 = 1 << 20;
+    for (pause_goal_ns, most) in [(None, 8 * MIB), (Some(1_000_000), 24 * MIB)] {
+        let options =
+            HeapOptions { plan: Plan::Prompt, slice_units: Some(16_384), pause_goal_ns, ..HeapOptions::default() };
+        let mut world = World::with(options);
+        world.list_at_root(0, LIVE_NODES);
+        let mut peak = 0;
+        while world.statistics().allocated_bytes < 96 * MIB {
+            world.ring_at_root(1, 5000);
+            world.set_root(1, 0);
+            world.heap.poll();
+            peak = peak.max(world.statistics().live_bytes);
+        }
+        assert!(peak <= most, "{pause_goal_ns:?}: {peak} bytes at once");
+    }
+}
+
 /// No cycle at all: a count that was stuck never falls.
 #[test]
 fn lists_that_hang_on_stuck_counts() {

@@ -27,7 +27,7 @@ impl PromptDriver {
         self.open_round(heap);
         heap.statistics.marks += 1;
         self.counted_marks.cap.note_start(heap);
-        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects), heap.kept_bytes());
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.services.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
