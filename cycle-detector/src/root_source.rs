@@ -10,6 +10,9 @@ use std::fmt::Debug;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 
+/// Objects of a list of roots, or of a mark's stack, whose memory is kept. With none a list would be looked for node by node.
+pub(crate) const RESERVED: usize = 512;
+
 /// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped.
 pub trait RootSource: Debug {
     /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are

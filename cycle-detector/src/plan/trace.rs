@@ -16,14 +16,11 @@ mod marker;
 mod trigger;
 mod verify;
 
-use crate::root_source::RootSource;
+use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 use trigger::Trigger;
-
-/// Roots for which there is memory, whatever comes.
-const RESERVED: usize = 512;
 
 /// The driver of a heap of the trace plan.
 #[derive(Debug, Default)]

@@ -151,7 +151,8 @@ fn c_without_gc_comes_out_as_it_went_in() {
 }
 
 /// The C examples, rooted for another strategy and with allocators of their own: their gcroots and gcwrites are none of ours.
-/// With Tally's allocator they are refused, but for the shadow stack, which the runtime reads.
+/// With Tally's allocator they are refused, but for the shadow stack, which the runtime reads, and for the strategies that Tally
+/// compiles for the trace plan.
 #[test]
 fn c_that_roots_for_another_strategy_comes_out_as_it_went_in() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +179,8 @@ fn c_that_roots_for_another_strategy_comes_out_as_it_went_in() {
         let refused = Command::new(checked_tally()).arg("verify").arg(&file).output().unwrap();
         let message = String::from_utf8_lossy(&refused.stderr).into_owned();
         let is_refused = message.contains(&format!("cannot read roots of gc \"{strategy}\""));
-        assert_eq!(is_refused, strategy != "shadow-stack", "{name} as {strategy}: {message}");
+        let is_unread = ["statepoint-example", "coreclr"].contains(&strategy);
+        assert_eq!(is_refused, is_unread, "{name} as {strategy}: {message}");
         std::fs::write(&file, text.replace("@tally_", "@other_")).unwrap();
         assert_eq!(difference(&file), None, "{name} as {strategy}");
     }

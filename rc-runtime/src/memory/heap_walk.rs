@@ -3,11 +3,13 @@
 //! The program runs between two places. A list of blocks only grows meanwhile, and the table keeps its places.
 
 use crate::memory::large::LargeSpace;
-use crate::memory::range::MARK;
-use crate::object::ObjectRef;
+use crate::memory::range::{self, LIVE, MARK};
+use crate::object::{HEADER_BYTES, ObjectRef};
 
 /// Units of work of a block, whatever lies in it.
 pub const BLOCK_UNITS: i64 = 32;
+/// Bytes between an object that a walk comes to and what it asks for meanwhile.
+const WALKED_AHEAD: u64 = 512;
 /// Vacant places of the table that one step passes, at most.
 const VACANT_MAX: usize = 64;
 
@@ -63,4 +65,15 @@ impl Place {
             Place::Vacant => {}
         }
     }
+}
+
+/// The first object of a block that has live bits and whose cell begins at `at` or behind; `at` lies in none. None, and nothing is
+/// read, if `at` is not before `end`.
+#[inline(always)]
+pub(crate) fn next_live(at: u64, end: u64) -> Option<ObjectRef> {
+    // SAFETY: [OWNED] a block of this heap.
+    let cell = unsafe { LIVE.next_in_block(at, end) }?;
+    range::prefetch(cell + WALKED_AHEAD);
+    // SAFETY: [HEADER] a live bit at a cell's start is an object's.
+    Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
 }

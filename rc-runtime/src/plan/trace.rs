@@ -14,15 +14,11 @@
 //!
 //! When a collection is due and how it marks decides `tally-collector`. A collection stops the program.
 
-mod collection;
+pub mod collection;
 mod lists;
 
-pub use collection::Survivors;
-
-use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, Slot};
-use crate::services::special::AWAITS_FINALIZER;
 
 /// The trace plan's part of a heap.
 #[derive(Debug, Default)]
@@ -49,13 +45,5 @@ pub(crate) unsafe fn copy_words(target: Slot, source: u64, count: u64) {
 pub(crate) fn fill_words(object: ObjectRef, target: Slot, word: u64, count: u64) {
     for index in 0..count {
         object.slot(target.address() - object.address() + index * 8).store(word);
-    }
-}
-
-impl Heap {
-    /// Whether the object was found dead and its finalizer has not run: weak slots yield it no more. `[WEAK]`
-    pub(crate) fn awaits_finalizer(&self, object: ObjectRef) -> bool {
-        let record = self.services.specials.record(self.number_of(object));
-        record.is_some_and(|record| record.has(AWAITS_FINALIZER))
     }
 }

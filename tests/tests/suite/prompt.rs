@@ -138,8 +138,10 @@ fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
     let objects = figures["allocated_objects"].as_u64().expect("a number");
     assert!(objects > 10_000_000 && figures["freed_objects"] == figures["allocated_objects"], "{figures}");
     assert_eq!((&figures["promoted_objects"], &figures["log_entries"]), (&0.into(), &0.into()), "{figures}");
-    // One for the leak check, and one on the way, since so much might have been garbage. [BOUND]
-    assert!(figures["marks"].as_u64() <= Some(2), "two marks\n{figures}");
+    // One for the leak check, and two on the way, at 6 and 45 MiB, since so much might have been garbage: together they follow
+    // fewer references than objects are allocated. [BOUND]
+    assert!(figures["marks"].as_u64() <= Some(3), "three marks\n{figures}");
+    assert!(figures["mark_units"].as_u64() < figures["allocated_objects"].as_u64(), "long marks\n{figures}");
 }
 
 /// scenario 151: what a global holds at the end is left, named by type; its destructor runs last, with the program's end.

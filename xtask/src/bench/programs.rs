@@ -207,7 +207,7 @@ mod tests {
     fn limit_names_a_way_and_a_ratio() {
         assert_eq!(limit("deferred=0.9"), Ok(Limit { way: "tally-deferred", ratio_max: 0.9 }));
         assert_eq!(limit("boehm=2"), Ok(Limit { way: "boehm", ratio_max: 2.0 }));
-        assert!(limit("java=1").is_err_and(|text| text.contains("deferred, prompt, mimalloc, boehm")));
+        assert!(limit("java=1").is_err_and(|text| text.contains("deferred, prompt, trace, mimalloc, boehm")));
         assert!(limit("deferred").is_err() && limit("deferred=-1").is_err() && limit("deferred=x").is_err());
         assert!(limit("malloc=1").is_err(), "the others are compared with it");
     }

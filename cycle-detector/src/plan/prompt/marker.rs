@@ -7,6 +7,7 @@
 
 use crate::plan::prompt::proof::objects_at;
 use crate::prefetch_queue::{AHEAD, PrefetchQueue};
+use crate::root_source::RESERVED;
 use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::memory::heap_walk::{BLOCK_UNITS, HeapWalk};
 use tally_heap::memory::list::List;
@@ -15,9 +16,6 @@ use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::CellSpace;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Objects on a stack, or in a root snapshot, whose memory is kept. With none a list would be looked for node by node.
-pub(super) const RESERVED: usize = 512;
 
 /// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]

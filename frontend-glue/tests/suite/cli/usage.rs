@@ -33,7 +33,7 @@ fn bad_usage_is_status_2_and_names_the_mistake() {
         (&["run", "--heap-limit", "big", "a.ll"], "`big` is not a size"),
         (&["run", "--epoch-bytes", "8 apples", "a.ll"], "`8 apples` is not a size"),
         (&["run", "--pause-goal", "5", "a.ll"], "`5` is not a time"),
-        (&["run", "--gc-name", "mine", "a.ll"], "NAME=refcount"),
+        (&["run", "--gc-name", "mine", "a.ll"], "NAME=PLAN, with the plan refcount, refcount-prompt, trace"),
         (&["run", "--gc-name", "mine=marksweep", "a.ll"], "marksweep"),
         (&["build", "a.ll"], "--output <EXE>"),
         (&["lower", "a.ll"], "--output <OUT>"),

@@ -1,12 +1,9 @@
 //! Walking over the mature objects of a heap: over all of them, or in steps with the program running in between.
 
 use crate::heap::Heap;
-use crate::memory::heap_walk::{BLOCK_UNITS, HeapWalk};
-use crate::memory::range::{self, BLOCK_BYTES, HEAP_BASE, LIVE, block_start};
+use crate::memory::heap_walk::{BLOCK_UNITS, HeapWalk, next_live};
+use crate::memory::range::{BLOCK_BYTES, HEAP_BASE, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-
-/// Bytes between an object that a walk comes to and what it asks for meanwhile.
-const WALKED_AHEAD: u64 = 512;
 
 /// Where a walk in steps is: in the blocks of small objects, then among the large ones.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,7 +31,7 @@ impl MatureWalk {
         let place = start + self.done;
         let mut at = start;
         while at < place
-            && let Some(object) = next_mature(at, place)
+            && let Some(object) = next_live(at, place)
             && object.address() - HEADER_BYTES < place
         {
             at = end_of_cell(object);
@@ -68,7 +65,7 @@ impl Heap {
         };
         let units = units.saturating_add(spent);
         while spent < units {
-            let next = next_mature(at, end);
+            let next = next_live(at, end);
             at = next.map_or(at, end_of_cell);
             let Some(object) = next.or_else(|| large.take()) else {
                 if block.is_some() {
@@ -98,17 +95,6 @@ impl Heap {
         };
         while self.walk_mature(&mut walk, i64::MAX, &mut visit).is_some() {}
     }
-}
-
-/// The first mature object of a block whose cell begins at `at` or behind; `at` lies in none. None, and nothing is read, if `at` is not
-/// before `end`.
-#[inline(always)]
-pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
-    // SAFETY: [OWNED] a block of this heap.
-    let cell = unsafe { LIVE.next_in_block(at, end) }?;
-    range::prefetch(cell + WALKED_AHEAD);
-    // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
-    Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
 }
 
 #[inline(always)]

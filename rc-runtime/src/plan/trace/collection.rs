@@ -7,10 +7,9 @@
 //! ```
 
 use crate::heap::{Heap, LAST_EPOCH};
-use crate::memory::heap_walk::HeapWalk;
+use crate::memory::heap_walk::{HeapWalk, next_live};
 use crate::memory::range::{BLOCK_BYTES, LIVE, MARK, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::deferred::mature::next_mature;
 
 /// What a mark has reached.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,7 +32,7 @@ impl Heap {
         }
         self.statistics.epochs += 1;
         self.statistics.marks += 1;
-        self.services.finalizers.done.clear();
+        self.end_holds_of_left_calls();
         self.services.specials.mark_begins();
         for &block in &self.deferred.blocks.owned {
             // SAFETY: [OWNED] a block of this heap.
@@ -70,7 +69,7 @@ impl Heap {
         for place in 0..self.deferred.blocks.owned.len() {
             let start = block_start(self.deferred.blocks.owned[place]);
             let mut at = start;
-            while let Some(object) = next_mature(at, start + BLOCK_BYTES) {
+            while let Some(object) = next_live(at, start + BLOCK_BYTES) {
                 at = object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object);
                 visit(self, object);
             }

@@ -4,15 +4,30 @@
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, flag};
+use crate::services::special::AWAITS_FINALIZER;
 
 /// In a header: the list of special objects has the object.
 pub(super) const LISTED: u32 = flag::ROOTED;
 
 impl Heap {
+    /// Whether the object was found dead and its finalizer has not run: weak slots yield it no more. `[WEAK]`
+    pub(crate) fn awaits_finalizer(&self, object: ObjectRef) -> bool {
+        let record = self.services.specials.record(self.number_of(object));
+        record.is_some_and(|record| record.has(AWAITS_FINALIZER))
+    }
+
     /// Ends a hold of the object, if there is one. Holds end in the reverse order of their beginning, as calls do.
     pub(crate) fn end_hold(&mut self, object: ObjectRef) {
         if let Some(place) = self.trace.held.iter().rposition(|&held| held == object) {
             self.trace.held.remove(place);
+        }
+    }
+
+    /// Ends the holds of calls that `longjmp` has left: their objects count as done. So do those whose finalizers have run,
+    /// which are held no more.
+    pub(super) fn end_holds_of_left_calls(&mut self) {
+        while let Some(object) = self.services.finalizers.done.pop() {
+            self.end_hold(object);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::visit;
 use crate::plan::prompt::PromptDriver;
-use crate::plan::prompt::marker::RESERVED;
+use crate::root_source::RESERVED;
 use tally_heap::Heap;
 
 impl PromptDriver {

@@ -3,10 +3,10 @@
 use super::Shape;
 use crate::barrier::clear_unlogged;
 use crate::heap::Heap;
+use crate::memory::heap_walk::next_live;
 use crate::memory::range::{BLOCK_BYTES, MARK, UNLOGGED, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::deferred::log;
-use crate::plan::deferred::mature::next_mature;
 
 impl Heap {
     /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and no pass will
@@ -19,7 +19,7 @@ impl Heap {
         let (mut shape, mut run) = (Shape::NONE, Run::default());
         let end = block_start(block) + BLOCK_BYTES;
         let mut cell = block_start(block);
-        while let Some(object) = next_mature(cell, end) {
+        while let Some(object) = next_live(cell, end) {
             let plain = shape.fits(object, object.meta(), flag::MATURE);
             let bytes = if plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
             cell = object.address() - HEADER_BYTES + bytes;
