@@ -6,7 +6,7 @@
 //! [`step`](Heap::step), and the collection that a heap at its limit needs to go on. (Lua decides so, too: a step of a stopped
 //! collector does not start it.)
 //!
-//! Safepoints pass over the collector as well while it is at work itself ([`at_work`](crate::at_work)).
+//! Safepoints pass over the collector as well while it is at work itself (`at_work`).
 //!
 //! Thresholds take any number; those that make no sense mean the nearest that does.
 
