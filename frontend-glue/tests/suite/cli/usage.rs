@@ -1,6 +1,9 @@
 //! What is typed wrong, and what `--help` says.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use tally_kit::folder::Folder;
+use tally_kit::tally_command::checked_tally;
 
 #[test]
 fn help_begins_with_what_tally_is_and_an_example() {
@@ -53,4 +56,16 @@ fn a_wrong_variable_is_named() {
     let outcome = folder.tally_with(&[("TALLY_HEAP_LIMIT", "lots")], &["run", "a.ll"]);
     assert_eq!(outcome.status, Some(2));
     assert!(outcome.stderr.starts_with("tally: TALLY_HEAP_LIMIT: `lots` is not a size"), "{}", outcome.stderr);
+}
+
+/// A byte that begins nothing in UTF-8: the variable was taken for one that is not there.
+#[test]
+fn a_variable_that_is_no_utf8_is_named_and_not_ignored() {
+    let folder = Folder::with(&[("a.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
+    for variable in ["TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_HEAP_LIMIT", "TALLY_PAUSE_GOAL", "TALLY_RESERVE"] {
+        let mut command = folder.command(checked_tally());
+        let output = command.args(["run", "a.ll"]).env(variable, OsStr::from_bytes(b"\xff")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(variable), "{variable}: {:?}: {said}", output.status);
+    }
 }
