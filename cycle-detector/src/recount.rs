@@ -1,10 +1,12 @@
-//! Shared by the recounts of both plans: the check that objects of acyclic types are in no cycle, and the wording of
-//! violations. `[CANDIDATE]`
+//! Shared by the recounts of the plans: the check that objects of acyclic types are in no cycle, and the wording of
+//! violations; of those with mature objects, which of these are live, and what the counters say of them. `[CANDIDATE]`
 
 use std::collections::{HashMap, HashSet};
-use tally_heap::ObjectRef;
+use tally_heap::memory::range::LIVE;
+use tally_heap::object::flag;
 use tally_heap::report::violation::Violation;
 use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Tarjan's strongly connected components, with worklists: no object of an acyclic type may share one with another
 /// object, or refer to itself.
@@ -77,6 +79,21 @@ fn lower(order: &mut HashMap<ObjectRef, (usize, usize)>, object: ObjectRef, inde
 fn acyclic_in_cycle(object: ObjectRef) -> Violation {
     let what = format!("{} is part of a cycle, and its type is declared acyclic; take TALLY_ACYCLIC off", name(object));
     wrong("CANDIDATE", what)
+}
+
+/// Whether a mature object is where the heap says that one lives.
+pub(crate) fn is_live(object: ObjectRef) -> bool {
+    object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.granule()))
+}
+
+/// The counters of mature objects and of the bytes of their cells say what was `found`.
+pub(crate) fn check_statistics(heap: &Heap, found: (u64, u64)) -> Result<(), Violation> {
+    let said = (heap.statistics.live_objects, heap.statistics.live_bytes);
+    if said != found {
+        let what = format!("statistics say (objects, bytes) = {said:?}, the heap holds {found:?}");
+        return Err(wrong("COUNT", what));
+    }
+    Ok(())
 }
 
 pub(crate) fn name(object: ObjectRef) -> String {

@@ -9,9 +9,9 @@
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::recount::{check_acyclic, name, wrong};
+use crate::recount::{check_acyclic, check_statistics, is_live, name, wrong};
 use std::collections::{HashMap, HashSet};
-use tally_heap::memory::range::{BUFFERED, LIVE, UNLOGGED, trial_cell};
+use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::report::violation::Violation;
@@ -64,7 +64,7 @@ impl DeferredDriver {
         check_objects(heap, &recount)?;
         check_candidates(heap, &recount)?;
         check_acyclic(&recount.objects)?;
-        check_statistics(heap, &recount)
+        check_statistics(heap, (recount.mature, recount.live_bytes))
     }
 }
 
@@ -112,18 +112,4 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
         }
     }
     Ok(())
-}
-
-fn check_statistics(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
-    let said = (heap.statistics.live_objects, heap.statistics.live_bytes);
-    let found = (recount.mature, recount.live_bytes);
-    if said != found {
-        let what = format!("statistics say (objects, bytes) = {said:?}, the heap holds {found:?}");
-        return Err(wrong("COUNT", what));
-    }
-    Ok(())
-}
-
-fn is_live(object: ObjectRef) -> bool {
-    object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.granule()))
 }

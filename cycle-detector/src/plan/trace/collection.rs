@@ -1,10 +1,10 @@
 //! A collection of the trace plan, from the first root to the last hole. The program stands still.
 //!
 //! 1. Everything that a root holds is marked, and all that it reaches: frames, globals, handles, the host's roots, objects
-//!    that the runtime holds for a call, that wait for their finalizers, or that are immortal. `[ROOT]`
+//!    that the runtime holds for a call, or that are immortal. `[ROOT]`
 //! 2. What is not marked is dead. Weak references to it are cleared, before any finalizer runs. `[WEAK]`
-//! 3. The dead that have finalizers are queued, and marked with all that they reach: they die at a later collection,
-//!    unless their finalizers have stored them somewhere.
+//! 3. The dead that have finalizers join those that wait for theirs. These are judged anew, so that owners come first, and
+//!    all are marked with all that they reach: they die at a later collection, unless a finalizer has stored them somewhere.
 //! 4. Ephemerons whose key is still not marked release their values.
 //! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
 

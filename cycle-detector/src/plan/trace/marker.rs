@@ -30,7 +30,7 @@ pub(super) struct Marker {
     /// Ephemerons that must not be followed, as far as is known.
     held_back: List<ObjectRef>,
     /// What the mark has reached.
-    pub(super) survivors: Survivors,
+    survivors: Survivors,
     /// References followed, and objects visited.
     pub(super) units: u64,
 }
@@ -75,8 +75,8 @@ impl Marker {
     #[cold]
     fn forget(&mut self, heap: &mut Heap, object: ObjectRef) {
         self.forgot = true;
-        if !object.has(flag::LARGE) && !Heap::has_survived(object) {
-            heap.survive(object, &mut self.survivors);
+        if !object.has(flag::LARGE) {
+            self.note_small_survivor(heap, object);
         }
     }
 
@@ -100,16 +100,22 @@ impl Marker {
         if object.has(flag::LARGE | flag::SPECIAL) {
             return self.visit_uncommon(heap, object);
         }
+        self.note_small_survivor(heap, object);
+        self.follow(heap, object);
+    }
+
+    /// Large objects are noted by the sweep.
+    #[inline(always)]
+    fn note_small_survivor(&mut self, heap: &mut Heap, object: ObjectRef) {
         if !Heap::has_survived(object) {
             heap.survive(object, &mut self.survivors);
         }
-        self.follow(heap, object);
     }
 
     #[inline(never)]
     fn visit_uncommon(&mut self, heap: &mut Heap, object: ObjectRef) {
-        if !object.has(flag::LARGE) && !Heap::has_survived(object) {
-            heap.survive(object, &mut self.survivors);
+        if !object.has(flag::LARGE) {
+            self.note_small_survivor(heap, object);
         }
         let (units, all) = heap.visit_values_of_key(object, |heap, value| self.show(heap, value));
         self.units += units as u64;
@@ -123,7 +129,7 @@ impl Marker {
 
     /// Marks what the object refers to.
     #[inline(always)]
-    pub(super) fn follow(&mut self, heap: &mut Heap, object: ObjectRef) {
+    fn follow(&mut self, heap: &mut Heap, object: ObjectRef) {
         self.units += 2;
         object.type_info().for_each_reference(object, Part::Whole, |target| {
             self.units += 1;

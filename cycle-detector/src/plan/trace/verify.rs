@@ -1,12 +1,11 @@
 //! A heap of the trace plan looked over after a collection: references lead to survivors, and the counters say what is
 //! there.
 
-use crate::recount::{check_acyclic, name, wrong};
-use tally_heap::memory::range::{LIVE, MARK};
-use tally_heap::object::flag;
+use crate::recount::{check_acyclic, check_statistics, is_live, name, wrong};
+use tally_heap::Heap;
+use tally_heap::memory::range::MARK;
 use tally_heap::report::violation::Violation;
 use tally_heap::visit::Part;
-use tally_heap::{Heap, ObjectRef};
 
 /// Looks the heap over. Call it right after a collection, before anything is allocated.
 ///
@@ -35,14 +34,5 @@ pub(super) fn verify(heap: &mut Heap) -> Result<(), Violation> {
         return Err(wrong("ROOT", format!("a root holds {object:?}, which is not live")));
     }
     check_acyclic(&objects)?;
-    let (said, found) = ((heap.statistics.live_objects, heap.statistics.live_bytes), (objects.len() as u64, bytes));
-    if said != found {
-        let what = format!("statistics say (objects, bytes) = {said:?}, the heap holds {found:?}");
-        return Err(wrong("COUNT", what));
-    }
-    Ok(())
-}
-
-fn is_live(object: ObjectRef) -> bool {
-    object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.granule()))
+    check_statistics(heap, (objects.len() as u64, bytes))
 }
