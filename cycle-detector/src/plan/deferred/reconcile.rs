@@ -113,7 +113,7 @@ impl DeferredDriver {
                 return (units, false);
             }
         }
-        match heap.deferred.blocks.sweep_pending(units) {
+        match heap.bump.blocks.sweep_pending(units) {
             Some(left) => (left, false),
             None => (units, true),
         }
