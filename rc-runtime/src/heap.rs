@@ -105,7 +105,7 @@ impl Deref for HeapEntry {
 
     #[inline(always)]
     fn deref(&self) -> &Heap {
-        // SAFETY: [HELD] by the promise of whoever made the entry; the borrow ends before the entry is handed on.
+        // SAFETY: [HELD] by the promise of the entry's maker; the borrow ends before the entry is handed on.
         unsafe { &*self.0 }
     }
 }

@@ -27,7 +27,7 @@ impl Heap {
     /// [`RangeError`] when the process's heap range cannot be reserved.
     ///
     /// # Safety
-    /// Who has the heap uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
+    /// The heap's owner uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
     /// is of the plan of the options.
     pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;

@@ -51,7 +51,7 @@ static __attribute__((noinline)) void look(Item *item) {
     printf("%ld seen, ", item->number);
 }
 
-/* Nothing but the argument has it, and nobody keeps it. */
+/* Nothing but the argument has it, and nothing keeps it. */
 static __attribute__((noinline)) void by_an_argument(Queue *queue) {
     TALLY_ROOT(queue);
     say("argument");

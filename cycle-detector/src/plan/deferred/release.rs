@@ -113,7 +113,7 @@ impl DeferredDriver {
             self.dying_special = Some(object);
             return 1;
         }
-        if object.has(flag::LARGE | flag::ODD) {
+        if object.has(flag::LARGE | flag::NON_TRIVIAL) {
             return self.release_uncommon(heap, object);
         }
         self.release_small(heap, object)

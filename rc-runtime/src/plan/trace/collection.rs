@@ -85,7 +85,7 @@ impl Heap {
     /// Ends a collection: memory between the cells of survivors is free. Returns how many objects died.
     pub fn sweep(&mut self, mut survivors: Survivors) -> u64 {
         let before = self.statistics.freed_objects();
-        self.bury_unmarked();
+        self.quarantine_unmarked();
         self.sweep_large(&mut survivors);
         self.bump.blocks.sweep_all();
         self.keep_hole_open();
@@ -120,7 +120,7 @@ impl Heap {
     }
 
     /// Zeal: poisons the objects that the mark has not reached.
-    fn bury_unmarked(&mut self) {
+    fn quarantine_unmarked(&mut self) {
         let Some(mut zeal) = self.zeal.take() else { return };
         let dead = zeal.living().into_iter().filter(|object| !MARK.get(object.granule()));
         for object in dead.collect::<Vec<_>>() {
