@@ -1,4 +1,4 @@
-/* A function of another module: whoever calls it must expect the worst. */
+/* A function of another module: its callers must expect the worst. */
 #include "operations.h"
 
 void call(Node *node) { __asm__ volatile("" : : "r"(node)); }

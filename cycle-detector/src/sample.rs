@@ -3,12 +3,12 @@
 //! Orphans and seeds (`round`), trials of objects of one age, and those of all that a candidate reaches have a sample each. Where trials free less than an eighth
 //! of a reference followed, only every 2nd, 4th … 256th is tried; one good streak, and all are again.
 
+use crate::prefetch_queue::AHEAD;
+
 /// Trials between two decisions.
 const STREAK: u32 = 32;
 /// One in so many is tried at least; of batches, too.
 pub(crate) const EVERY_MAX: u32 = 256;
-/// Up to one in so many the candidates that come next are fetched.
-const DENSE: u32 = 4;
 /// Work has paid that freed one for so many it looked at: a trial of references, a mark of bytes.
 pub(crate) const PAYS: u64 = 8;
 
@@ -48,10 +48,10 @@ impl Sample {
         passes
     }
 
-    /// Whether so many are tried that fetching what comes next pays.
+    /// Whether so many are tried that fetching what comes next pays: of those on their way one is tried.
     #[inline(always)]
     pub(crate) fn is_dense(&self) -> bool {
-        self.every <= DENSE
+        self.every <= AHEAD as u32
     }
 
     /// A trial freed so many objects, and followed so many references.

@@ -1,6 +1,6 @@
 //! The data of a picture: objects, the references between them, and what holds them from outside.
 //!
-//! Filled by whoever walks the heap, read by [`dot`](crate::dot) and [`svg`](crate::svg). Nothing is demanded of it: an
+//! Filled by the walk of a heap, read by [`dot`](crate::dot) and [`svg`](crate::svg). Nothing is demanded of it: an
 //! edge may name an object that is not among the nodes (the part shown may be cut out of a larger heap): dot text then
 //! shows it as a dashed ellipse, an SVG picture leaves the edge out. Ids are the caller's; an address does well.
 

@@ -2,7 +2,7 @@
 //!
 //! Objects are boxes in columns from left to right ([`layers`] says where), references are curves with
 //! the slot's name at their middle, objects held from outside have a thick border. No script, no style sheet, no
-//! font is fetched, so the file can be mailed or committed. A picture of thousands of boxes helps nobody, so at most
+//! font is fetched, so the file can be mailed or committed. A picture of thousands of boxes is of no help, so at most
 //! `nodes_max` are drawn and a line at the top says how many were left out; [`dot`](crate::dot) leaves out nothing.
 //! All text from the program goes through `escaped`. Source: SVG 1.1, and XML 1.0 §2.2 for the characters allowed.
 

@@ -1,7 +1,7 @@
 //! Allocation: the inline path's twin for hosts, and the slow path behind both.
 //!
 //! Compiled code bumps `context.cursor` inline; expected cost: 3 loads, 1 add, 1 compare, 1 branch, 3 stores, and the null
-//! stores of the reference words. Where the hole does not take the cell, `plan::deferred::room` finds room, and gives the
+//! stores of the reference words. Where the hole does not take the cell, `plan::bump::room` finds room, and gives the
 //! collector its turn (`EpochDriver::on_block_taken`: a slice of pending work, a flip when one is due).
 //!
 //! Any epoch runs *before* the cell is carved, so nothing half-made is ever seen: the header is written and the payload

@@ -42,7 +42,7 @@ impl Heap {
         // SAFETY: [OWNED] the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
         if info.logged.get() == 0 {
-            self.deferred.blocks.logged.push(block);
+            self.bump.blocks.logged.push(block);
         }
         info.logged.set(info.logged.get() + 1);
         if info.logged.get() == self.options.block_log_after {

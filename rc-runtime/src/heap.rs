@@ -13,8 +13,10 @@ use crate::epoch_driver::EpochDriver;
 use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
+use crate::memory::object_stack::ObjectStack;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
+use crate::plan::bump::BumpSpace;
 use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
 use crate::plan::trace::Trace;
@@ -48,6 +50,10 @@ pub struct Heap {
     /// mark.
     pub suspects: u64,
     mark_phase: MarkPhase,
+    /// Objects that the mark has reached but not visited, if the plan has one stack for all its marks.
+    pub mark_stack: ObjectStack,
+    /// Small objects of the plans that bump a cursor.
+    pub bump: BumpSpace,
     /// The deferred plan's part.
     pub deferred: Deferred,
     /// The prompt plan's part.
@@ -99,7 +105,7 @@ impl Deref for HeapEntry {
 
     #[inline(always)]
     fn deref(&self) -> &Heap {
-        // SAFETY: [HELD] by the promise of whoever made the entry; the borrow ends before the entry is handed on.
+        // SAFETY: [HELD] by the promise of the entry's maker; the borrow ends before the entry is handed on.
         unsafe { &*self.0 }
     }
 }

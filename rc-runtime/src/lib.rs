@@ -5,7 +5,7 @@
 //! | room | question |
 //! |---|---|
 //! | [`descriptor`], [`type_registry`] | where are an object's references? |
-//! | [`context`], [`allocate`], [`plan::deferred::block`], [`memory::large`], [`memory::block_source`], [`memory::range`] | where does a new object go? |
+//! | [`context`], [`allocate`], [`plan::bump::block`], [`memory::large`], [`memory::block_source`], [`memory::range`] | where does a new object go? |
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
 //! | [`barrier`], [`plan::deferred::log`] | what happens when a reference is overwritten? |
 //! | [`plan::deferred::count`], [`plan::deferred::bulk`] | which objects are counted, promoted, freed? |

@@ -50,7 +50,7 @@ pub mod flag {
     /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = 1 << 26;
     /// From birth: of a type with a finalizer.
-    pub const ODD: u32 = 1 << 25;
+    pub const NON_TRIVIAL: u32 = 1 << 25;
     /// Young and dead, with a finalizer, when the increments of a flip are done: it is about to be held. Mature, with a
     /// finalizer and a stuck count: what a mark has found dead with it refers to it.
     pub const FOUND: u32 = 1 << 24;
@@ -76,13 +76,13 @@ pub mod prompt_flag {
     /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = super::flag::FINALIZED;
     /// From birth: has a finalizer, or references that are not plain words at fixed offsets.
-    pub const ODD: u32 = super::flag::ODD;
+    pub const NON_TRIVIAL: u32 = super::flag::NON_TRIVIAL;
     /// Being taken apart; in a trial: a member of it.
     pub const DYING: u32 = 1 << 24;
     /// The heap has a record of the object.
     pub const SPECIAL: u32 = super::flag::SPECIAL;
     /// Of a meta word: the type, and that it is special. Equal to a remembered one of a plain type, the fields are the same.
-    pub const SHAPE: u32 = !super::flag::ALL | SPECIAL | ODD | LARGE;
+    pub const SHAPE: u32 = !super::flag::ALL | SPECIAL | NON_TRIVIAL | LARGE;
 }
 
 /// Bytes of the header in front of a payload.

@@ -8,6 +8,7 @@
 //! They do not mix: code of one plan would not count what another relies on. A compiled module says which plan it was
 //! lowered for (bits 0 and 3 of its record's flags), and the registry refuses a second plan in a process.
 
+pub mod bump;
 pub(crate) mod call_state;
 pub mod deferred;
 pub mod prompt;

@@ -3,10 +3,9 @@
 //! Registration checks a descriptor once and builds a [`TypeInfo`], which lives as long as the process: objects of a
 //! type may outlive the module that declared it. Ids index a table at a fixed address, so that a pass gets from a header
 //! to its type in one load. The registry is shared by all heaps.
-//!
-//! **Static acyclicity**: a type is acyclic when it says so, when it has no references, or when following the
-//! declared field types from it never leads back to it nor to a field of unknown type. An acyclic object is never a
-//! candidate for the cycle detector. `[CANDIDATE]`
+
+mod acyclic;
+mod lost_code;
 
 use crate::descriptor::{
     DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
@@ -18,9 +17,10 @@ use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
 use crate::word_reading;
+use acyclic::may_reach_itself;
 use dashmap::DashMap;
+use lost_code::LostCode;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -118,6 +118,8 @@ pub struct TypeInfo {
     pub name: Box<str>,
     /// The [`ClearFunction`] for weak slots, or 0 to store null.
     on_clear: AtomicUsize,
+    /// Set when the module of the trace function has gone.
+    lost: OnceLock<LostCode>,
 }
 
 /// `void on_clear(void *holder, void *slot)`: stores to a weak slot of `holder` what says there that its target is gone.
@@ -183,7 +185,7 @@ impl TypeInfo {
     /// The meta word of a fresh object of the deferred plan.
     #[inline(always)]
     pub(crate) fn fresh_meta_deferred(&self) -> u32 {
-        let odd = if self.has_finalizer { flag::ODD } else { 0 };
+        let odd = if self.has_finalizer { flag::NON_TRIVIAL } else { 0 };
         self.id | self.asleep() | odd
     }
 
@@ -191,7 +193,7 @@ impl TypeInfo {
     #[inline(always)]
     pub(crate) fn fresh_meta_prompt(&self) -> u32 {
         let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
-        let odd = if self.fixed_only && !self.has_finalizer { 0 } else { prompt_flag::ODD };
+        let odd = if self.fixed_only && !self.has_finalizer { 0 } else { prompt_flag::NON_TRIVIAL };
         self.id | self.asleep() | acyclic | odd
     }
 
@@ -367,40 +369,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         chunk_elements: CHUNK_BYTES.checked_div(descriptor.stride).unwrap_or(1).max(1),
         name: descriptor.display_name().into(),
         on_clear: AtomicUsize::new(0),
+        lost: OnceLock::new(),
     })
-}
-
-/// Follows the declared field types; anything undeclared could be anything.
-fn may_reach_itself(start: &TypeDescriptor) -> bool {
-    let mut seen: HashSet<*const TypeDescriptor> = HashSet::new();
-    let mut queue: Vec<*const TypeDescriptor> = vec![start];
-    while let Some(next) = queue.pop() {
-        // SAFETY: field types are constants of the same program as the descriptor that names them.
-        let descriptor = unsafe { &*next };
-        if descriptor.check().is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
-            return true;
-        }
-        let fields = [
-            (descriptor.ref_types, descriptor.ref_count),
-            (descriptor.element_ref_types, descriptor.element_ref_count),
-        ];
-        for (table, count) in fields {
-            if count > 0 && table.is_null() {
-                return true;
-            }
-            for index in 0..count as usize {
-                // SAFETY: a non-null table has one entry per reference.
-                let field = unsafe { *table.wrapping_add(index) };
-                if field.is_null() || std::ptr::eq(field, start) {
-                    return true;
-                }
-                if seen.insert(field) {
-                    queue.push(field);
-                }
-            }
-        }
-    }
-    false
 }
 
 #[cfg(test)]

@@ -149,16 +149,9 @@ impl TypeInfo {
     }
 
     #[inline(never)]
-    fn for_each_reference_of_any_shape(&self, object: ObjectRef, part: Part, mut visit: &mut dyn FnMut(ObjectRef)) {
+    fn for_each_reference_of_any_shape(&self, object: ObjectRef, part: Part, visit: &mut dyn FnMut(ObjectRef)) {
         if let Reading::Traced(trace) = self.reading {
-            let (fixed, first, last) = self.bounds(object, part);
-            if fixed {
-                call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
-            }
-            for element in first..last {
-                call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
-            }
-            return;
+            return self.for_each_reference_traced(trace, object, part, visit);
         }
         self.for_each_slot(object, part, |slot| {
             // SAFETY: [HEADER] a word of a field of that type.
@@ -166,6 +159,23 @@ impl TypeInfo {
                 visit(target);
             }
         });
+    }
+
+    #[inline(never)]
+    fn for_each_reference_traced(
+        &self,
+        trace: TraceFunction,
+        object: ObjectRef,
+        part: Part,
+        mut visit: &mut dyn FnMut(ObjectRef),
+    ) {
+        let (fixed, first, last) = self.bounds(object, part);
+        if fixed {
+            self.call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+        }
+        for element in first..last {
+            self.call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+        }
     }
 
     /// Calls `visit` with the references in those parts of a traced object that lie at the payload's `bytes`: the fixed part if
@@ -178,12 +188,17 @@ impl TypeInfo {
     ) {
         let Reading::Traced(trace) = self.reading else { unreachable!("`{}` is not read by trace", self.name) };
         if bytes.start < self.size {
-            call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+            self.call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
         }
         if self.tail_refers && bytes.end > self.size {
             let first = bytes.start.saturating_sub(self.size) / self.stride;
             for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
-                call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+                self.call_trace(
+                    trace,
+                    object.address() + self.size + element * self.stride,
+                    self.stride / 8,
+                    &mut visit,
+                );
             }
         }
     }
@@ -283,11 +298,11 @@ impl TypeInfo {
         let (fixed, first, last) = self.bounds(object, part);
         let mut at = snapshot.as_ptr() as u64;
         if fixed {
-            call_trace(trace, at, self.size.div_ceil(8), &mut visit);
+            self.call_trace(trace, at, self.size.div_ceil(8), &mut visit);
             at += self.size.div_ceil(8) * 8;
         }
         for element in 0..last - first {
-            call_trace(trace, at + element * self.stride, self.stride / 8, &mut visit);
+            self.call_trace(trace, at + element * self.stride, self.stride / 8, &mut visit);
         }
     }
 
@@ -298,7 +313,7 @@ impl TypeInfo {
     /// As many bytes as the type has may be read at `address`, and hold what a field of the type may. `[ROOT]`
     pub unsafe fn for_each_reference_in_root(&self, address: u64, mut visit: impl FnMut(ObjectRef)) {
         if let Reading::Traced(trace) = self.reading {
-            return call_trace(trace, address, self.size.div_ceil(8), &mut visit);
+            return self.call_trace(trace, address, self.size.div_ceil(8), &mut visit);
         }
         for &offset in &self.fixed {
             // SAFETY: [ROOT] the root's memory is `size` bytes at `address`.
@@ -311,16 +326,19 @@ impl TypeInfo {
     }
 }
 
-fn call_trace<F: FnMut(ObjectRef)>(trace: TraceFunction, words: u64, count: u64, visit: &mut F) {
-    unsafe extern "C" fn found<F: FnMut(ObjectRef)>(reference: *mut c_void, context: *mut c_void) {
-        let address = reference as u64;
-        if range::in_heap(address) {
-            // SAFETY: `context` is the closure that `call_trace` passed; the reference obeys [HEADER].
-            let visit = unsafe { &mut *context.cast::<F>() };
-            // SAFETY: [HEADER] a reference that a trace function reports.
-            visit(unsafe { ObjectRef::from_address(address) });
+impl TypeInfo {
+    fn call_trace<F: FnMut(ObjectRef)>(&self, trace: TraceFunction, words: u64, count: u64, visit: &mut F) {
+        unsafe extern "C" fn found<F: FnMut(ObjectRef)>(reference: *mut c_void, context: *mut c_void) {
+            let address = reference as u64;
+            if range::in_heap(address) {
+                // SAFETY: `context` is the closure that `call_trace` passed; the reference obeys [HEADER].
+                let visit = unsafe { &mut *context.cast::<F>() };
+                // SAFETY: [HEADER] a reference that a trace function reports.
+                visit(unsafe { ObjectRef::from_address(address) });
+            }
         }
+        self.check_that_code_is_there(trace);
+        // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.
+        at_work::call(|| unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) });
     }
-    // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.
-    at_work::call(|| unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) });
 }

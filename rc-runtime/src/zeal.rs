@@ -100,7 +100,7 @@ impl Zeal {
 
     /// After the increments of a flip: objects young then and not promoted are dead. Large objects are buried by
     /// their own list.
-    pub fn bury_young(&mut self, epoch: u32) {
+    pub fn quarantine_young(&mut self, epoch: u32) {
         let (dead, young): (Vec<_>, Vec<_>) = std::mem::take(&mut self.young)
             .into_iter()
             .filter(|object| !object.is_mature() && !object.has(crate::object::flag::DEAD))

@@ -38,7 +38,7 @@ thread_local! {
     static HEAPS: RefCell<Vec<Weak<Core>>> = const { RefCell::new(vec![]) };
 }
 
-/// Types of the runtime's own objects, whose words are nobody's business.
+/// Types of the runtime's own objects, whose words no program reads.
 static BUILTIN: OnceLock<[u32; 10]> = OnceLock::new();
 
 /// Whether the type with that id is one of them.

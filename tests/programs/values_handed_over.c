@@ -1,4 +1,4 @@
-/* Who holds a value while it changes hands: arguments passed by address, updates in place, results nobody keeps, and values that are
+/* What holds a value while it changes hands: arguments passed by address, updates in place, results that are not kept, and values that are
  * moved in one branch and used last in another. scenarios 127, 128, 129, 130. */
 #include <stdio.h>
 #include <tally_gc.h>

@@ -20,7 +20,7 @@ mod document;
 mod lowering;
 pub mod measure;
 mod peers;
-mod programs;
+pub mod programs;
 mod rounds;
 mod scaling;
 mod utilisation;

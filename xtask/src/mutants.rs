@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: rules of the runtime and of the lowering are broken on purpose, one at a time, and a test must notice.
 //!
 //! `tests/mutants.toml` holds the mutants ([`Mutant`]): which text becomes what, and the test that must kill it. The
-//! tree is copied to a folder of its own with a target folder of its own, so that nobody's build is touched. There each
+//! tree is copied to a folder of its own with a target folder of its own, so that no other build is touched. There each
 //! named test must pass first, unchanged; then each mutant is applied, built, its test run, and the text put back. A
 //! mutant that does not build, or whose text no longer stands in the source exactly once, is an error of the list: it
 //! says so, and counts as not killed.
@@ -148,7 +148,7 @@ fn passes_unchanged(mutant: &Mutant, folder: &Path) -> Result<(), Failure> {
 }
 
 fn run_mutant(mutant: &Mutant, folder: &Path) -> Result<Verdict, String> {
-    // Warnings are to be expected: variables that nobody uses now.
+    // Warnings are to be expected: variables that are no longer used.
     process::output_of(mutant.cargo_test(folder).arg("--no-run"))
         .map_err(|failure| format!("does not build: {failure}"))?;
     let mut command = mutant.cargo_test(folder);
@@ -177,7 +177,7 @@ mod tests {
     use crate::patch::holds;
     use std::path::PathBuf;
 
-    /// Cheap enough for every day: who changes a line that a mutant names changes the mutant, too.
+    /// Cheap enough for every day: a change to a line that a mutant names changes the mutant, too.
     #[test]
     fn every_mutant_still_applies_and_names_a_test() {
         let list = List::read(tree::root()).expect("the list can be read").mutants;

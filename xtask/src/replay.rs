@@ -22,7 +22,7 @@ pub fn replay(arguments: &Arguments) -> Outcome {
     start("replay", &arguments.rest)
 }
 
-/// Runs what nobody has run before.
+/// Runs what was never run before.
 pub fn soak(arguments: &Arguments) -> Outcome {
     start("soak", &arguments.rest)
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that the workspace's tests need, then the tests.
 //!
 //! The tests of whole programs link `libtally.a` and start `tally`, which `cargo test` alone does not build (a
-//! static library is nobody's dependency), so those two are built first, in release form because programs run
+//! static library is no package's dependency), so those two are built first, in release form because programs run
 //! millions of epochs. All tests run even when one fails.
 //!
 //! Where cargo-nextest is installed it runs them (`.config/nextest.toml`): it shows what each took, and ends what hangs.

@@ -202,7 +202,8 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
     }
 }
 
-/// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids.
+/// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids. A type that another
+/// module has, too, stays as it is.
 ///
 /// Under the prompt plan the calling thread's heap releases the references in its globals. References to objects of
 /// other threads' heaps are left to those heaps' next mark.
@@ -213,19 +214,30 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 /// # Safety
 /// `module` is null, or the record of a module whose code is still there. The calling thread's heap is not borrowed: finalizers run.
 pub unsafe fn unregister(module: *const ModuleRecord) {
-    let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
-        let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
-        known.map(TypeId::info).filter(|info| info.has_finalizer).collect()
-    });
-    finalize_last_objects(&types);
+    let own = descriptors_of_no_other(module as u64);
+    let types: Vec<&'static TypeInfo> =
+        own.iter().filter_map(|&descriptor| type_registry::known(descriptor)).map(TypeId::info).collect();
+    let finalized: Vec<&'static TypeInfo> = types.iter().copied().filter(|info| info.has_finalizer).collect();
+    finalize_last_objects(&finalized);
     let removed = modules_mut().remove(&(module as u64));
     if let Some(registered) = removed {
         let globals = global_roots::take(module as u64);
         if registered.plan.counts_globals() {
             release_globals(&globals);
         }
-        forget(module as u64, registered.descriptors);
+        types.iter().for_each(|info| info.note_lost_code(&registered.name));
+        forget(module as u64, own);
     }
+}
+
+/// The descriptors of a module that no other module has: their code goes with it.
+fn descriptors_of_no_other(module: u64) -> Vec<*const TypeDescriptor> {
+    let modules = modules();
+    let Some(registered) = modules.get(&module) else { return vec![] };
+    let has_other = |descriptor: &*const TypeDescriptor| {
+        modules.iter().any(|(&key, other)| key != module && other.descriptors.contains(descriptor))
+    };
+    registered.descriptors.iter().copied().filter(|descriptor| !has_other(descriptor)).collect()
 }
 
 /// Releases the references in the module's globals while its code is still there, so that the destructors of objects

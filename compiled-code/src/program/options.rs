@@ -272,7 +272,7 @@ mod tests {
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
         assert_eq!((options.slice_units, heap.slice_units), (Some(4096), Some(4096)));
-        assert!(heap.zeal && heap.count_objects, "who is shown figures has them counted");
+        assert!(heap.zeal && heap.count_objects, "figures that are shown are counted");
         for (text, target) in [
             ("", None),
             ("0", None),

@@ -34,7 +34,7 @@ mod sliced_mark;
 mod step;
 mod verify;
 
-pub use crate::plan::prompt::exact_trial::Rings;
+pub use crate::plan::prompt::exact_trial::ExactTrials;
 pub use crate::plan::prompt::root_snapshot::RootSnapshot;
 pub use batch::Batch;
 pub(crate) use left_behind::LeftBehind;
@@ -55,7 +55,7 @@ pub(crate) struct PromptDriver {
     /// What roots hold.
     held: RootSnapshot,
     /// Trials over exact counts.
-    rings: Rings,
+    rings: ExactTrials,
     /// Trials of all young objects together.
     batch: Batch,
     /// Candidates between two rounds of trials.

@@ -99,7 +99,7 @@ impl Program {
             self.set(array, 8 + place * 8, Some(element));
         }
         for descriptor in [&FILE, &LAST_FIRST, &OWNER] {
-            // Who holds another goes first: each of a list would take an epoch.
+            // An object that holds another goes first: each of a list would take an epoch.
             let list = self.list(descriptor, 4);
             self.m.push_root(Some(list));
             let array = self.m.allocate_array(type_of(&ARRAY), nodes / 50).expect("room");

@@ -183,7 +183,7 @@ fn long_chains_and_wide_keys_take_one_mark() {
     }
 }
 
-/// The batch that finds the key dead frees it before the value has grown up: nobody noted that a ring had lost its last
+/// The batch that finds the key dead frees it before the value has grown up: it was not noted that a ring had lost its last
 /// reference from outside.
 #[test]
 fn ring_that_an_ephemeron_lets_go_of_when_its_key_dies_young_is_judged() {
@@ -197,7 +197,7 @@ fn ring_that_an_ephemeron_lets_go_of_when_its_key_dies_young_is_judged() {
             m.set_root(tally_heap::services::host_roots::RootIndex(root), None);
         }
         m.epoch();
-        m.verify().expect("what nobody reaches hangs on something that will be judged");
+        m.verify().expect("what nothing reaches hangs on something that will be judged");
         m.epoch();
         m.epoch();
         assert!(m.ephemeron_value(ephemeron).is_none_or(|found| found == value));

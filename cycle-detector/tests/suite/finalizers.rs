@@ -37,7 +37,7 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
     }
 }
 
-/// Two references and a number that says who it is.
+/// Two references and a number that says which it is.
 // SAFETY: `close` takes any object of the type.
 static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
 // SAFETY: `close` takes any object of the type.

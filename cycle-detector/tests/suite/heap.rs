@@ -153,7 +153,7 @@ fn zeal_finds_and_poisons_small_rings_and_large_ones() {
         assert_eq!(m.statistics().live_objects, 0, "a ring of {size}");
         assert_eq!(last.slot(0).read(), u64::from_ne_bytes([tally_heap::zeal::POISON; 8]));
     }
-    assert!(m.heap().deferred.blocks.owned.len() <= 2, "zeal goes on in the hole it has");
+    assert!(m.heap().bump.blocks.owned.len() <= 2, "zeal goes on in the hole it has");
 }
 
 #[test]

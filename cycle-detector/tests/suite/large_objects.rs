@@ -33,7 +33,7 @@ fn a_large_object_that_dies_leaves_no_memory_in_the_tables() {
     assert!(grown < 8 << 20, "{grown} bytes more are resident");
 }
 
-/// A candidate may outlive its object: what went back to the process is nobody's, and then perhaps another heap's, on
+/// A candidate may outlive its object: what went back to the process is no heap's, and then perhaps another heap's, on
 /// another thread. (ThreadSanitizer found that such an owner was written while the old one asked.)
 #[test]
 fn memory_that_went_back_belongs_to_nobody_until_another_heap_takes_it() {

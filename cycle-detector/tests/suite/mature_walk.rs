@@ -107,8 +107,8 @@ fn large_objects_are_visited_once_also_when_a_block_is_taken_meanwhile() {
     let (mut walk, mut found) = (MatureWalk::default(), Vec::new());
     while found.len() < 3 && visit_some(&mut m, &mut walk, 1, &mut found) {}
     let wide = type_of(&WIDE);
-    let blocks = m.heap().deferred.blocks.owned.len();
-    while m.heap().deferred.blocks.owned.len() == blocks {
+    let blocks = m.heap().bump.blocks.owned.len();
+    while m.heap().bump.blocks.owned.len() == blocks {
         let object = m.allocate(wide).expect("memory");
         m.push_root(Some(object));
     }

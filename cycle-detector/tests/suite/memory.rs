@@ -155,7 +155,7 @@ fn the_soft_limit_tells_of_each_crossing_once() {
     }
 }
 
-/// A soft limit that is below what is used already, and one of which nobody is told.
+/// A soft limit that is below what is used already, and one without a callback.
 #[test]
 fn limits_may_be_set_at_any_time_to_anything() {
     for plan in Plan::ALL {
@@ -300,7 +300,7 @@ fn an_emergency_collection_frees_what_nothing_holds_and_keeps_the_rest() {
     }
 }
 
-/// Whoever has given up his reserve is not asked again: a callback that takes itself off stays off, and one that names
+/// A callback that has given up its reserve is not called again: a callback that takes itself off stays off, and one that names
 /// another is followed by that.
 #[test]
 fn a_callback_that_takes_itself_off_is_not_called_again() {

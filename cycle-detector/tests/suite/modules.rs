@@ -116,6 +116,27 @@ fn a_sound_module_comes_and_goes() {
     }
 }
 
+/// A descriptor that the linker has made one for two modules: its code stays until the last of them goes.
+#[test]
+fn type_of_two_modules_has_its_destructor_until_the_second_goes() {
+    unsafe extern "C-unwind" fn close(_: *mut c_void) {}
+    // SAFETY: it takes anything.
+    static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 16, &[]).finalized(close) };
+    let mut handles = [(); 2].map(|()| [TypeHandle { descriptor: &raw const FILE, meta: 0, cell: 0 }]);
+    let modules = handles.each_mut().map(|types| ModuleRecord { type_count: 1, types: types.as_mut_ptr(), ..record() });
+    for module in &modules {
+        // SAFETY: the record and what it points to live as long as the test.
+        unsafe { register(module) }.expect("a sound module");
+    }
+    let file = type_registry::known(&FILE).expect("it is registered").info();
+    // SAFETY: the module goes away now.
+    unsafe { unregister(&modules[0]) };
+    assert!(file.finalizer().is_some() && type_registry::known(&FILE).is_some());
+    // SAFETY: the module goes away now.
+    unsafe { unregister(&modules[1]) };
+    assert!(file.finalizer().is_none() && type_registry::known(&FILE).is_none());
+}
+
 /// Each once, in order, and only those that hold something of this heap.
 #[test]
 fn globals_that_keep_objects_are_named_in_the_leak_report() {

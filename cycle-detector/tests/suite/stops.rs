@@ -54,7 +54,7 @@ fn count_below_zero() {
     m.heap().decrement(object);
 }
 
-/// Zeal recounts by itself: nobody asks for it.
+/// Zeal recounts by itself, without being asked.
 fn zeal_recounts(plan: Plan) {
     let (mut m, object) = mutator(plan, true);
     match plan {

@@ -1,4 +1,4 @@
-//! Trace functions that unwind: nothing may pass through the collector, and nobody is asked. The process aborts.
+//! Trace functions that unwind: nothing may pass through the collector, and no hook is asked. The process aborts.
 
 use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;

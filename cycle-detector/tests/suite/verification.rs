@@ -154,7 +154,7 @@ fn garbage_that_nobody_has_noted() {
     is_named(
         tally_collector::plan::prompt::verify(m.heap()),
         "CANDIDATE",
-        "is garbage, and nobody has noted what holds it",
+        "is garbage, and nothing notes what holds it",
     );
 }
 

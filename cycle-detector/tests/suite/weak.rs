@@ -1,4 +1,4 @@
-//! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; who holds a
+//! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; the holder of a
 //! slot may go first.
 
 use tally_collector::Mutator;

@@ -173,7 +173,7 @@ fn weak_reference_that_dies_with_its_target() {
     });
 }
 
-/// Young garbage is gone through in the order in which it got weak references: whoever came first is still known to be dead when its
+/// Young garbage is gone through in the order in which it got weak references: the one that came first is still known to be dead when its
 /// target's turn comes.
 #[test]
 fn weak_reference_that_was_listed_before_its_target() {
@@ -268,7 +268,7 @@ thread_local! {
 /// Tells of each collection: its target is garbage at once, and so is the next one's.
 unsafe extern "C-unwind" fn herald(_: *mut c_void) {
     HERALD.set(HERALD.get() + 1);
-    assert!(HERALD.get() < 10_000, "nobody else has a turn");
+    assert!(HERALD.get() < 10_000, "no other callback has a turn");
     in_finalizer(|m| {
         let target = node(m);
         let weak = m.new_weak_with(target, herald).expect("memory");

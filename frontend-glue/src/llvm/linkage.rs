@@ -1,4 +1,4 @@
-//! Functions and variables as the linker sees them: who may name them, what may take their place, and what goes with them.
+//! Functions and variables as the linker sees them: what may name them, what may take their place, and what goes with them.
 
 use super::{Module, Value};
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMGetComdat, LLVMGetComdatSelectionKind, LLVMSetComdat};

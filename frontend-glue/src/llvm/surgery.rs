@@ -145,23 +145,6 @@ pub(crate) fn copy_before(
     copy
 }
 
-/// Makes `from`, which ends in a branch to `past`, branch to a successor of that: the phis there take what they would take by way of
-/// `past`, which defines nothing but phis.
-pub(crate) fn go_past(builder: &Builder, from: Block, past: Block, to: Block) {
-    for phi in to.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
-        let by_way_of = |block: Block| move |(_, from): &(Value, Block)| *from == block;
-        let (value, _) = phi.incoming().into_iter().find(by_way_of(past)).expect("a phi knows its edges");
-        let value = match value.is(Opcode::LLVMPHI) && value.block() == past {
-            true => value.incoming().into_iter().find(by_way_of(from)).expect("a phi knows its edges").0,
-            false => value,
-        };
-        raw!(LLVMAddIncoming(phi.0, [value.0].as_mut_ptr(), [from.0].as_mut_ptr(), 1));
-    }
-    let end = from.terminator().expect("a block ends in a terminator");
-    raw!(LLVMSetSuccessor(end.0, 0, to.0));
-    forget_edge(builder, past, from);
-}
-
 impl Call {
     /// Turns an invoke of something that never unwinds into a call and a branch.
     pub(crate) fn make_call(self, builder: &Builder) -> Call {

@@ -20,7 +20,6 @@ mod expand;
 pub(super) mod facts;
 mod held_parameters;
 mod inferred_leaves;
-mod known_ways;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
@@ -143,9 +142,6 @@ impl Counts {
         options: &LowerOptions,
     ) -> Result<Counted, String> {
         if self.patterns.lazy_roots && !options.zeal {
-            if !roots.is_empty() {
-                known_ways::separate(builder, callees, function);
-            }
             returns::separate(builder, callees, function, roots.len());
         }
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));

@@ -122,8 +122,8 @@ fn every_kind_of_expectation_can_fail() {
         assert_eq!(outcome(module, "; UNTOUCHED").is_ok(), untouched);
         assert_eq!(outcome(module, "").is_ok(), !untouched);
     }
-    assert!(outcome(&null_object, "").is_err(), "an error that nobody expects");
-    assert!(outcome(&unrooted, "").is_err(), "a warning that nobody expects");
+    assert!(outcome(&null_object, "").is_err(), "an error that is not expected");
+    assert!(outcome(&unrooted, "").is_err(), "a warning that is not expected");
     assert!(outcome(LOWERED, "; CHEKC: @pike").is_err(), "a word that is misspelt");
 }
 

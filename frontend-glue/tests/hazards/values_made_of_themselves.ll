@@ -1,5 +1,5 @@
 ; Hazard: in code that is never reached a value may be computed from itself, in one step or in more; LLVM's verifier accepts
-; that. Whoever follows an address to where it comes from must come to an end there.
+; that. An analysis that follows an address to where it comes from must come to an end there.
 declare void @churn()
 declare ptr @box(i64)
 declare void @expect(ptr, i64) "gc-leaf-function"

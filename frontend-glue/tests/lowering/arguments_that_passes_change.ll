@@ -1,5 +1,5 @@
 ; scenario 170
-; Passes take an argument away that nobody reads, and change the convention: of what is left, the safepoint names its root, and the
+; Passes take an argument away that is never read, and change the convention: of what is left, the safepoint names its root, and the
 ; call of it the caller's.
 ; OPTIMISED-DAG: define internal fastcc i64 @callee(ptr %o, ptr {{.*}} %place)
 ; OPTIMISED-DAG: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]

@@ -1,6 +1,6 @@
 ; scenario 130
-; Pattern "moves": the count that a fresh object came with goes to the first who wants one.
-; A second one has to be counted, and what nobody wants is let go at the next safepoint.
+; Pattern "moves": the count that a fresh object came with goes to the first that wants one.
+; A second one has to be counted, and what is not wanted is let go at the next safepoint.
 ; OPTIONS: operations
 ; CHECK: define void @to_a_root
 ; CHECK: call void @tally.count.spend(ptr %o)

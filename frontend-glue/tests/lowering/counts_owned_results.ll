@@ -1,4 +1,4 @@
-; Pattern "owned results": a count goes along with a result. Callers elsewhere, and those who know only the address, find a
+; Pattern "owned results": a count goes along with a result. Callers elsewhere, and those that know only the address, find a
 ; wrapper of the old name that lets it go. A function that the linker may replace keeps its contract; so do functions whose
 ; result is not certainly a reference, that end in a guaranteed tail call, or whose blocks have their address taken.
 ; OPTIONS: operations

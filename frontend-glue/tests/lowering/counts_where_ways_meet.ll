@@ -1,25 +1,21 @@
-; Ways that a frontend has joined at the end of a scope, with a number that says where each goes on, are separate again: the early return
-; counts no root, and stores null to the variable of the scope as before. A head of a loop stays one, and so does a meeting that does more
-; than to end variables.
+; Ways that a frontend has joined at the end of a scope, with a number that says where each goes on, stay joined. A root is counted only
+; behind them, on the way that meets a safepoint: the early return counts nothing.
 ; OPTIONS: plan=refcount-prompt patterns=all operations
 ; CHECK: define i32 @scope
-; CHECK: early:
-; CHECK-NOT: tally.count.own
-; CHECK: store ptr null, ptr %inner
 ; CHECK-NOT: tally.count
-; CHECK: ret i32 1
-; CHECK: late:
-; CHECK: store ptr null, ptr %inner
-; CHECK: br label %next
-; CHECK-NOT: switch
+; CHECK: switch i32 %where
 ; CHECK: next:
 ; CHECK: call void @tally.count.own(
 ; CHECK: call void @any()
 ; CHECK: ret i32 2
-; CHECK: define i32 @by_a_condition
-; CHECK: early:
+; CHECK: return:
 ; CHECK-NOT: tally.count
-; CHECK: ret i32 1
+; CHECK: ret i32 %result
+; CHECK: define i32 @by_a_condition
+; CHECK: br i1 %goes_on
+; CHECK: return:
+; CHECK-NOT: tally.count
+; CHECK: ret i32
 ; CHECK: define i32 @head_of_a_loop
 ; CHECK: switch i32 %state
 ; CHECK: define i32 @meeting_that_works

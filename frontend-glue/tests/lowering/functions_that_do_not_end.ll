@@ -1,6 +1,6 @@
 ; scenarios 172, 173
 ; Functions with a strategy that are declared only, that have nothing in them, that go on for ever, and that end where nothing
-; returns: their roots are named as long as somebody may read them, and nothing pops them.
+; returns: their roots are named as long as they may be read, and nothing pops them.
 ; CHECK: declare ptr @elsewhere(ptr) gc "refcount"
 ; CHECK: define void @nothing()
 ; CHECK: ret void

@@ -72,7 +72,7 @@ fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &AtomicUsize
 }
 
 /// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done
-/// twice. A drain more than is needed costs a test and harms nobody: where paths meet the analysis expects more deaths
+/// twice. A drain more than is needed costs a test and does no harm: where paths meet the analysis expects more deaths
 /// than there can be, and a function that is read literally has one in front of its returns, for the order in which
 /// objects die.
 fn goes_unnoticed(operation: &str, twice: bool) -> bool {

@@ -11,6 +11,7 @@ use crate::memory::list::List;
 use crate::memory::range::{self, RangeError};
 use crate::object::ObjectRef;
 use crate::plan::Plan;
+use crate::plan::bump::BumpSpace;
 use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
 use crate::plan::trace::Trace;
@@ -26,13 +27,14 @@ impl Heap {
     /// [`RangeError`] when the process's heap range cannot be reserved.
     ///
     /// # Safety
-    /// Who has the heap uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
+    /// The heap's owner uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
     /// is of the plan of the options.
     pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
         options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
+        let number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut heap = Box::new(Heap {
-            number: 0,
+            number,
             plan: options.plan,
             context: std::ptr::null_mut(),
             own_context: Box::default(),
@@ -41,6 +43,8 @@ impl Heap {
             candidates: List::new(),
             suspects: 0,
             mark_phase: MarkPhase::Off,
+            mark_stack: options.plan.mark_stack(&options),
+            bump: BumpSpace::new(number, options.zeal),
             deferred: Deferred::new(&options),
             prompt: Prompt::default(),
             trace: Trace::default(),
@@ -55,9 +59,8 @@ impl Heap {
             driver,
             options,
         });
-        heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.deferred.blocks.owner, heap.large.owner) = (heap.number, heap.number);
-        heap.prompt.begin(heap.number, &heap.options);
+        heap.large.owner = number;
+        heap.prompt.begin(number, &heap.options);
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;

@@ -11,7 +11,7 @@ pub struct HeapOptions {
     pub heap_limit: Option<u64>,
     /// Bytes allocated between two flips.
     pub epoch_bytes: u64,
-    /// Deferred plan: a part of the live bytes instead, where that is more (`plan::deferred::room`).
+    /// Deferred plan: a part of the live bytes instead, where that is more (`plan::bump::room`).
     pub epoch_grows: bool,
     /// Logged objects before a flip is considered for the log's sake.
     pub log_entries: u64,

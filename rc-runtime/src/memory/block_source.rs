@@ -61,7 +61,7 @@ fn lock() -> MutexGuard<'static, Runs> {
 /// Gives `count` blocks from `first` back. Their table entries must be zero again; their memory is released here.
 ///
 /// # Safety
-/// The blocks were taken by the caller, who no longer uses them.
+/// The blocks were taken by the caller, which no longer uses them.
 pub unsafe fn give_back(first: u32, count: u32) {
     // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     unsafe { range::release_pages(range::block_start(first), range::block_start(first + count)) };

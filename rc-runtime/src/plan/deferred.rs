@@ -1,6 +1,5 @@
-//! The deferred plan's part of a heap: blocks with holes, the log, counts that epochs reconcile.
+//! The deferred plan's part of a heap: the log, counts that epochs reconcile.
 
-pub mod block;
 pub mod bulk;
 pub mod count;
 mod ephemeron;
@@ -8,9 +7,6 @@ mod finalizable;
 mod immortal;
 pub mod log;
 pub mod mature;
-mod retire;
-mod room;
-mod safepoint;
 mod upgrade;
 pub(crate) mod young_special;
 
@@ -18,23 +14,10 @@ use crate::heap::options::HeapOptions;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
 use crate::object::ObjectRef;
-use block::fragments::Fragments;
-use block::{BlockSpace, Hole};
 use log::Log;
 
 /// The deferred plan's part of a heap.
 pub struct Deferred {
-    /// Small objects.
-    pub blocks: BlockSpace,
-    /// The hole in which compiled code allocates, and the part of it whose objects were not counted yet.
-    pub(crate) hole: Hole,
-    pub(crate) hole_start: u64,
-    /// Where objects go that do not fit there.
-    pub(crate) fragments: Fragments,
-    /// Of what was allocated in the last epoch that has ended, most died young.
-    pub(crate) young_leave_room: bool,
-    /// Epochs are long: the driver has learnt that it saves work.
-    pub long_epochs: bool,
     /// The running epoch's log.
     pub log: Log,
     /// Entries in `log` at which the poll flag is raised.
@@ -53,9 +36,7 @@ pub struct Deferred {
     pub late_queue: List<ObjectRef>,
     /// Objects that died while the mark was running.
     pub dead_queue: ObjectStack,
-    /// Objects the mark has reached but not visited.
-    pub mark_stack: ObjectStack,
-    /// The mark has reached others for which there was no room there.
+    /// The mark has reached objects for which there was no room in its stack.
     pub mark_overflowed: bool,
     /// Memory of the passes for the words of one entry.
     pub scratch: List<u64>,
@@ -63,15 +44,7 @@ pub struct Deferred {
 
 impl Deferred {
     pub(crate) fn new(options: &HeapOptions) -> Deferred {
-        let mut blocks = BlockSpace::default();
-        blocks.quarantine = options.zeal;
         Deferred {
-            blocks,
-            hole: Hole::NONE,
-            hole_start: 0,
-            fragments: Fragments::default(),
-            young_leave_room: false,
-            long_epochs: false,
             log: Log::default(),
             log_poll_at: options.log_entries,
             counting: false,
@@ -81,7 +54,6 @@ impl Deferred {
             free_queue: List::new(),
             late_queue: List::new(),
             dead_queue: ObjectStack::default(),
-            mark_stack: options.plan.mark_stack(options),
             mark_overflowed: false,
             scratch: List::new(),
         }

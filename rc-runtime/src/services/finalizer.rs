@@ -158,7 +158,8 @@ impl ObjectRef {
     /// Whether the object has a finalizer that is to run when it is found dead.
     #[inline(always)]
     pub fn needs_finalizer(self) -> bool {
-        self.meta() & (flag::ODD | flag::FINALIZED) == flag::ODD && self.type_info().finalizer().is_some()
+        self.meta() & (flag::NON_TRIVIAL | flag::FINALIZED) == flag::NON_TRIVIAL
+            && self.type_info().finalizer().is_some()
     }
 }
 

@@ -183,7 +183,7 @@ pub struct Specials {
     pub(crate) maps_made: u64,
     /// The work to do when the collector has returned.
     pub(crate) post_clear: PostClearQueue,
-    /// There was a weak reference whose holder is told that it was cleared. Until then nobody asks which objects are found dead
+    /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead
     /// together.
     pub(crate) has_errands: bool,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
@@ -216,7 +216,7 @@ impl Specials {
         self.records.bytes() + self.rests.bytes() + self.links.bytes()
     }
 
-    /// The same of those in use, without the free places beside them: for those who ask often.
+    /// The same of those in use, without the free places beside them: for those that ask often.
     pub fn used_bytes(&self) -> u64 {
         u64::from(self.records.len()) * size_of::<Special>() as u64
             + u64::from(self.links.len()) * size_of::<Link>() as u64

@@ -2,7 +2,7 @@
 //!
 //! The managed functions are written in assembly with the frames that LLVM gives to lowered code: `plain` keeps a frame
 //! pointer and has two roots by rsp, one of them through memory; `aligned` is over-aligned and dynamic and has a root by
-//! rbx. Native frames are Rust. A *script* says who calls whom; each managed frame puts its depth into its root slots,
+//! rbx. Native frames are Rust. A *script* says which frame calls which; each managed frame puts its depth into its root slots,
 //! so that the visited slots can be told apart.
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 

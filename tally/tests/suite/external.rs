@@ -88,7 +88,7 @@ fn a_host_in_rust_reads_its_value() {
     }
 }
 
-/// Given back at death, whoever dies how; never below nothing.
+/// Given back at death, however the object dies; never below nothing.
 #[test]
 fn external_bytes_end_with_their_objects() {
     for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
@@ -238,7 +238,7 @@ fn a_young_object_may_be_made_immortal() {
     }
 }
 
-/// Garbage that nobody has found yet is there, so it is frozen, too, and a mark that sees the flip before finds it alive.
+/// Garbage that has not been found yet is there, so it is frozen, too, and a mark that sees the flip before finds it alive.
 #[test]
 fn a_heap_is_frozen_between_the_steps_of_a_collection() {
     let node = type_registry::register(&NODE).expect("a sound descriptor");

@@ -62,7 +62,7 @@ fn a_reference_does_not_outlive_its_scope() {
     );
 }
 
-/// A handle of an inner scope is read by nobody once that is closed.
+/// A handle of an inner scope cannot be read once that is closed.
 #[test]
 fn a_handle_is_not_used_after_its_scope() {
     let begin = "    let mut heap = heap(); let mut scope = heap.scope();
@@ -108,7 +108,7 @@ fn what_belongs_to_a_heap_stays_on_its_thread() {
     );
 }
 
-/// A closure has no heap that it could replace, and a scope that nobody owns.
+/// A closure has no heap that it could replace, and a scope without an owner.
 #[test]
 fn a_heap_is_not_replaced_inside_its_own_finalizer() {
     let finalizer =

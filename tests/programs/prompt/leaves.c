@@ -3,15 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tally_gc.h>
+#include "items.h"
 
-typedef struct Item { struct Item *next; long number; } Item;
-static long died;
-static void leave(Item *item) {
-    died++;
-    printf("%ld ", item->number);
-    item->number = -1;
-}
-TALLY_FINALIZED_TYPE(Item, leave, next);
 typedef struct Holder { Item *first, *second; } Holder;
 TALLY_TYPE(Holder, first, second);
 typedef struct Filler { struct Filler *none; long words[14]; } Filler;
@@ -19,14 +12,6 @@ TALLY_ACYCLIC_TYPE(Filler, none);
 
 static __attribute__((noinline)) void churn(void) {
     for (int i = 0; i < 200; i++) TALLY_NEW(Filler)->words[0] = 7;
-}
-
-static __attribute__((noinline)) Item *item(Item *next, long number) {
-    TALLY_ROOT(next);
-    Item *item = TALLY_NEW(Item);
-    TALLY_WRITE(item, next, next);
-    item->number = number;
-    return item;
 }
 
 static void expect(long found, long wanted) {

@@ -1,5 +1,5 @@
 /* Rings whose last holder is a local variable, while so much is allocated that batches and rounds of trials run. Each ring has a member
- * with a destructor, which is how its death is seen. Nobody asks for a collection.
+ * with a destructor, which is how its death is seen. No collection is asked for.
  *
  * The argument says how a ring comes to be dropped; what is printed is how many of them have died. */
 #include <tally_gc.h>

@@ -16,7 +16,7 @@ typedef struct Table { uint64_t length; Thing *at[]; } Table;
 TALLY_ARRAY_TYPE(Table, length, at);
 
 static Thing *global;
-/* The model: who holds what, by number, 0 for nothing; and how many hold it. */
+/* The model: what holds what, by number, 0 for nothing; and how many hold it. */
 static int at[PLACES], in_root, in_global, holders[OBJECTS];
 
 static uint32_t random_state = 1;

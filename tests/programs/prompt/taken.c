@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tally_gc.h>
+#include "items.h"
 
-typedef struct Item { struct Item *next, *other; long number; } Item;
-static void leave(Item *item) { printf("%ld ", item->number); }
-TALLY_FINALIZED_TYPE(Item, leave, next, other);
 typedef struct Queue { Item *first, *second; } Queue;
 TALLY_TYPE(Queue, first, second);
 typedef struct Stacks { Item *top[2]; } Stacks;
@@ -19,14 +17,6 @@ typedef struct Holder { struct Holder *next; Link *ring; } Holder;
 TALLY_TYPE(Holder, next, ring);
 typedef struct Filler { struct Filler *none; } Filler;
 TALLY_ACYCLIC_TYPE(Filler, none);
-
-static __attribute__((noinline)) Item *item(Item *next, long number) {
-    TALLY_ROOT(next);
-    Item *item = TALLY_NEW(Item);
-    TALLY_WRITE(item, next, next);
-    item->number = number;
-    return item;
-}
 
 static __attribute__((noinline)) void fill(Queue *queue, long count) {
     TALLY_ROOT(queue);
@@ -61,7 +51,7 @@ static __attribute__((noinline)) void look(Item *item) {
     printf("%ld seen, ", item->number);
 }
 
-/* Nothing but the argument has it, and nobody keeps it. */
+/* Nothing but the argument has it, and nothing keeps it. */
 static __attribute__((noinline)) void by_an_argument(Queue *queue) {
     TALLY_ROOT(queue);
     say("argument");

@@ -36,7 +36,7 @@ struct Arguments {
     /// Or after so many minutes.
     #[arg(long)]
     minutes: Option<u64>,
-    /// Which programs: the same seed gives the same ones, and `random` some that nobody has run before.
+    /// Which programs: the same seed gives the same ones, and `random` some that were never run before.
     #[arg(long, default_value = "1", value_parser = seed::parse)]
     seed: u64,
     /// Longest program.

@@ -92,7 +92,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             }
         }
         match listed.into_iter().next() {
-            Some((key, value)) => Err(format!("it has an entry of {key:#x} and {value:#x}, which nobody has made")),
+            Some((key, value)) => {
+                Err(format!("it has an entry of {key:#x} and {value:#x}, which no operation has made"))
+            }
             None => Ok(()),
         }
     }

@@ -336,7 +336,7 @@ fn local_variables(options: &[&str], how: &str) -> Output {
     run_tally(&all, &[])
 }
 
-/// What a local variable lets go of is noted by nobody; those who judge look at the roots instead, and no ring is lost to them.
+/// What a local variable lets go of is not noted; each judgement looks at the roots instead, and no ring is lost to them.
 #[test]
 fn rings_that_local_variables_held_last_die_however_they_came_to_be_dropped() {
     for how in ["rounds", "lent", "passed", "returned", "thrown", "young", "structure"] {
@@ -370,7 +370,7 @@ fn a_deep_stack_is_walked_seldom() {
     }
 }
 
-/// Loops of writes put their counts off: who dies, when, and in which order is what a model of the program says, at every level.
+/// Loops of writes put their counts off: what dies, when, and in which order is what a model of the program says, at every level.
 #[test]
 fn writes_whose_counts_are_put_off_let_objects_die_when_they_should() {
     let ways = LEVELS.iter().map(|&level| vec!["--opt", level]);

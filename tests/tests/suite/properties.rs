@@ -1,7 +1,7 @@
 //! Random op programs against the real heap: the share of the oracle that runs with every `cargo test`.
 //!
 //! A failure prints its seed and a shrunk program. The seed is always the same, so that a failure is that of the change at
-//! hand; `TALLY_SEED=n` runs the programs of another, `TALLY_SEED=random` programs that nobody has run before, and so does
+//! hand; `TALLY_SEED=n` runs the programs of another, `TALLY_SEED=random` programs that were never run before, and so does
 //! `cargo xtask soak --seed random` for as long as one likes. A failure that ends the process leaves its program in the journal
 //! (`tests/src/journal.rs`).
 

@@ -178,7 +178,7 @@ fn random_programs_have_the_roots_that_a_shadow_stack_has() {
 }
 
 /// Two roots that are needed across allocations, one that no longer is, and a variable that is none and
-/// holds an object of which nobody else knows. No two roots hold the same: what one names would stand in for the other.
+/// holds an object that nothing else holds. No two roots hold the same: what one names would stand in for the other.
 const TWO_KEPT: &str = r#"
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"

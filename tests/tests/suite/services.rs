@@ -78,7 +78,7 @@ fn all_services_at_once_in_random_order_agree() {
     in_every_way("mixture.c");
 }
 
-/// Nothing that the runtime had in hand is lost, and nobody is forgotten.
+/// Nothing that the runtime had in hand is lost or forgotten.
 #[test]
 fn longjmp_leaves_finalizers_and_callbacks_and_the_others_go_on() {
     in_every_way("jumps.c");

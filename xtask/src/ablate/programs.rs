@@ -1,11 +1,12 @@
 //! The programs that `ablate` counts, how they are built, and what one run of them is.
 //!
-//! The workloads have sizes here at which cachegrind takes about a second. Their heaps are some megabytes, so epochs are
-//! eight times as frequent as by default: otherwise a run would see only a few. In the mode default-epochs they are as by
-//! default, which heuristics of their length need.
+//! They are the workloads, which show what one thing costs, and the real programs of `bench programs`. All have sizes here at
+//! which cachegrind takes some seconds. Their heaps are some megabytes, so epochs are eight times as frequent as by default:
+//! otherwise a run would see only a few. In the mode default-epochs they are as by default, which heuristics of their length
+//! need.
 
 use super::results::Measured;
-use crate::bench::{build::WORKLOADS, counts, measure};
+use crate::bench::{build::WORKLOADS, counts, measure, programs::FOLDER};
 use crate::failure::Failure;
 use crate::{process, tree};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,29 @@ const SIZES: [(&str, &[&str]); 12] = [
     ("havlak", &["10000", "50000"]),
     ("toggle", &["50000", "100000"]),
     ("gcbench", &["small"]),
+];
+
+/// Name and size of the real programs. Those that have hardly anything to collect are short.
+const REAL: [(&str, &str); 19] = [
+    ("bounce", "1000"),
+    ("list", "800"),
+    ("permute", "600"),
+    ("queens", "8000"),
+    ("sieve", "1500"),
+    ("storage", "150"),
+    ("towers", "300"),
+    ("cd", "150"),
+    ("deltablue", "20000"),
+    ("havlak", "4"),
+    ("json", "200"),
+    ("richards", "200000"),
+    ("dom", "4000"),
+    ("editor", "15000"),
+    ("lua", "150"),
+    ("map", "20000"),
+    ("server", "12000"),
+    ("simplify", "1500"),
+    ("words", "500"),
 ];
 
 /// A plan, and how its programs run.
@@ -73,18 +97,22 @@ pub struct Program {
     arguments: Vec<String>,
 }
 
-/// The workloads, and the programs that were named.
+/// The workloads, the real programs, and those that were named.
 pub fn all(others: &[String]) -> Result<Vec<Program>, Failure> {
     let workloads = SIZES.iter().map(|(name, sizes)| {
         let arguments = std::iter::once(name).chain(sizes.iter()).map(|word| (*word).to_owned()).collect();
         Program { name: (*name).to_owned(), file: None, arguments }
     });
     let mut programs: Vec<Program> = workloads.collect();
+    programs.extend(REAL.iter().map(|(name, size)| {
+        let file = tree::root().join(FOLDER).join(name).with_extension("c");
+        Program { name: format!("{name}.c"), file: Some(file), arguments: vec![(*size).to_owned()] }
+    }));
     for line in others {
         let mut words = line.split_whitespace().map(str::to_owned);
         let file = words.next().map(PathBuf::from).filter(|file| file.is_file());
         let file = file.ok_or_else(|| Failure::unprepared(format!("`{line}` does not begin with a file")))?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         programs.push(Program { name, file: Some(file), arguments: words.collect() });
     }
     Ok(programs)

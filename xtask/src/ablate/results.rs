@@ -65,24 +65,15 @@ impl Results {
     pub fn summary<'name>(&self, row: &'name str, base: &str) -> Summary<'name> {
         let none = BTreeMap::new();
         let (changed, unchanged) = (self.of_rows.get(row).unwrap_or(&none), self.of_rows.get(base).unwrap_or(&none));
-        let pairs: Vec<_> =
-            changed.iter().filter_map(|(run, after)| Some((run.as_str(), *after, *unchanged.get(run)?))).collect();
-        let changes = |of: fn(Measured) -> u64| {
-            let each = pairs.iter().map(|(run, after, before)| Change::between(run, of(*before), of(*after)));
-            let mut sorted: Vec<Change> = each.collect();
-            sorted.sort_by(|one, other| one.percent.total_cmp(&other.percent));
-            sorted
-        };
-        let sum = |of: fn(&(&str, Measured, Measured)) -> u64| pairs.iter().map(of).sum::<u64>();
-        Summary {
-            name: row,
-            instructions: changes(|run| run.instructions),
-            peak: changes(|run| run.peak_kib),
-            marks: (sum(|pair| pair.2.marks), sum(|pair| pair.1.marks)),
-            cpu_percent: percent(sum(|pair| pair.2.cpu_us), sum(|pair| pair.1.cpu_us)),
-        }
+        let pairs: Vec<Pair<'_>> =
+            changed.iter().filter_map(|(run, after)| Some((run.as_str(), *unchanged.get(run)?, *after))).collect();
+        let (real, workloads): (Vec<Pair<'_>>, Vec<_>) = pairs.into_iter().partition(|(run, ..)| run.ends_with(".c"));
+        Summary { name: row, real: Changes::of(&real), workloads: Changes::of(&workloads) }
     }
 }
+
+/// A run, what it cost before the change, and what after.
+type Pair<'run> = (&'run str, Measured, Measured);
 
 fn parsed(line: &str) -> Option<(&str, &str, Measured)> {
     let mut fields = line.split('\t');
@@ -118,14 +109,60 @@ impl fmt::Display for Change {
     }
 }
 
-/// What a row has changed: figures of runs in the order of their change.
+/// What a row has changed.
 #[derive(Debug)]
 pub struct Summary<'name> {
     name: &'name str,
+    /// In real programs, which stand in files of their own.
+    real: Changes,
+    workloads: Changes,
+}
+
+/// Changes of some runs, the least first.
+#[derive(Debug)]
+struct Changes {
     instructions: Vec<Change>,
     peak: Vec<Change>,
     marks: (u64, u64),
     cpu_percent: f64,
+}
+
+impl Changes {
+    fn of(pairs: &[Pair<'_>]) -> Changes {
+        let changes = |of: fn(Measured) -> u64| {
+            let each = pairs.iter().map(|(run, before, after)| Change::between(run, of(*before), of(*after)));
+            let mut sorted: Vec<Change> = each.collect();
+            sorted.sort_by(|one, other| one.percent.total_cmp(&other.percent));
+            sorted
+        };
+        let sums = |of: fn(Measured) -> u64| {
+            pairs.iter().fold((0, 0), |sums, (_, before, after)| (sums.0 + of(*before), sums.1 + of(*after)))
+        };
+        let cpu_us = sums(|run| run.cpu_us);
+        Changes {
+            instructions: changes(|run| run.instructions),
+            peak: changes(|run| run.peak_kib),
+            marks: sums(|run| run.marks),
+            cpu_percent: percent(cpu_us.0, cpu_us.1),
+        }
+    }
+
+    /// Cells of a table: more instructions, fewer, more memory, less, marks.
+    fn cells(&self) -> String {
+        let (before, after) = self.marks;
+        let [(more, fewer), (larger, smaller)] =
+            [&self.instructions, &self.peak].map(|changes| (most(changes, 1), least(changes, 1)));
+        format!("{more} | {fewer} | {larger} | {smaller} | {before} → {after}")
+    }
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (before, after) = self.marks;
+        write!(f, "instructions {} … {}", most(&self.instructions, 4), least(&self.instructions, 3))?;
+        write!(f, "; memory {} … {}", most(&self.peak, 2), least(&self.peak, 2))?;
+        write!(f, "; marks {before} → {after}; time {:+.1} %", self.cpu_percent)
+    }
 }
 
 /// The greatest changes of a sorted list, the greatest first.
@@ -140,23 +177,16 @@ fn least(changes: &[Change], count: usize) -> String {
 }
 
 impl Summary<'_> {
-    /// As a row of a table: the heuristic, more instructions without it, fewer, memory, marks, and what it is kept for.
+    /// As a row of a table: the heuristic, what real programs and workloads are without it, and what it is kept for.
     pub fn markdown(&self, what: &str, holds: Option<&str>) -> String {
-        let (before, after) = self.marks;
-        let (more, fewer) = (most(&self.instructions, 2), least(&self.instructions, 1));
         let holds = holds.map_or(String::new(), |test| format!("`{test}`"));
-        let memory = most(&self.peak, 1);
-        format!("| `{}`: {what} | {more} | {fewer} | {memory} | {before} → {after} | {holds} |", self.name)
+        format!("| `{}`: {what} | {} | {} | {holds} |", self.name, self.real.cells(), self.workloads.cells())
     }
 }
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (before, after) = self.marks;
-        writeln!(f, "{}", self.name)?;
-        writeln!(f, "    instructions {} … {}", most(&self.instructions, 4), least(&self.instructions, 3))?;
-        write!(f, "    memory {} … {}", most(&self.peak, 2), least(&self.peak, 2))?;
-        write!(f, "; marks {before} → {after}; time {:+.1} %", self.cpu_percent)
+        write!(f, "{}\n    programs: {}\n    workloads: {}", self.name, self.real, self.workloads)
     }
 }
 
@@ -167,23 +197,26 @@ mod tests {
     const RUN: Measured = Measured { instructions: 1000, peak_kib: 100, marks: 3, cpu_us: 10 };
 
     #[test]
-    fn row_that_changes_nothing_prints_0_and_another_its_worst_and_best() {
+    fn row_that_changes_nothing_prints_0_and_another_its_worst_and_best_of_programs_and_workloads() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut results = Results::read(folder.path()).expect("an empty one");
         let mut note = |row: &str, run: &str, instructions| {
             results.note(row, run, &Measured { instructions, ..RUN }).expect("it can be written");
         };
-        for run in ["a", "b"] {
+        for run in ["a", "b", "c.c"] {
             note("unchanged", run, 1000);
             note("same", run, 1000);
         }
         note("other", "a", 1100);
         note("other", "b", 900);
+        note("other", "c.c", 1050);
         note("other", "not measured before", 1);
         let same = results.summary("same", "unchanged").to_string();
-        assert!(same.contains("instructions 0 %, 0 % … 0 %, 0 %"), "{same}");
+        assert!(same.contains("workloads: instructions 0 %, 0 % … 0 %, 0 %"), "{same}");
         let other = results.summary("other", "unchanged").markdown("it", Some("a::test"));
-        assert_eq!(other, "| `other`: it | +10.0 % a, -10.0 % b | -10.0 % b | 0 % | 6 → 6 | `a::test` |");
+        let (real, workloads) =
+            ("+5.0 % c.c | +5.0 % c.c | 0 % | 0 % | 3 → 3", "+10.0 % a | -10.0 % b | 0 % | 0 % | 6 → 6");
+        assert_eq!(other, format!("| `other`: it | {real} | {workloads} | `a::test` |"));
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub fn wait_with_usage(child: &Child) -> std::io::Result<(i32, libc::rusage)> {
     // SAFETY: rusage is plain numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to locals that outlive the call; nobody else waits for this child.
+        // SAFETY: both pointers are to locals that outlive the call; nothing else waits for this child.
         let waited = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
         if waited == id {
             return Ok((status, usage));

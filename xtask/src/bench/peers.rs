@@ -1,6 +1,6 @@
 //! `cargo xtask bench peers`: other heaps and other languages on the same workloads, against C that is freed by hand.
 //!
-//! All run in turn, round after round, so that a machine that slows down slows all. Who is not installed is named and
+//! All run in turn, round after round, so that a machine that slows down slows all. What is not installed is named and
 //! left out (`--setup` installs it). A peer that takes longer than a run may is not run again on that workload, and one
 //! whose runs add up to much has fewer rounds: both are results, and shown. A sum that differs from that of `malloc`,
 //! and a program that fails, are failures (status 1); the others are still run. The tables go to standard output,

@@ -21,7 +21,7 @@ use table::{Measured, Table};
 use way::{WAYS, Way};
 
 /// Where the programs are.
-const FOLDER: &str = "benches/programs";
+pub(crate) const FOLDER: &str = "benches/programs";
 
 /// The programs, in the order of the tables: those of "Are We Fast Yet", small ones first, then those that users write.
 const PROGRAMS: [&str; 19] = [

@@ -6,13 +6,15 @@
 //! `tables` the documents' tables and what the code reads, writes and declares, `decisions` the pages of
 //! docs/work/decisions/ in one form, `questions` that a newcomer's ten questions are answered by the tree, `plans` that
 //! nothing but the verbs asks for a heap's plan, `import_rings` that files name each other in small rings only,
-//! `invariants` that comments cite the invariants that there are, `constants` that the collector is tuned by few numbers.
+//! `invariants` that comments cite the invariants that there are, `constants` that the collector is tuned by few numbers, `fuzz_targets`
+//! that their checks run every day.
 
 mod clauses;
 mod code;
 mod code_map;
 mod constants;
 mod decisions;
+mod fuzz_targets;
 mod import_graph;
 mod import_rings;
 mod invariants;

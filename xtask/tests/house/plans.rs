@@ -19,7 +19,7 @@ const NAMED_IN: [(&str, &str); 4] = [
     ("rc-runtime/src/heap/options.rs", "the plan of a heap without options"),
     ("cycle-detector/src/mutator.rs", "a heap gets its driver"),
 ];
-const PLANS: [&str; 2] = ["Plan::Deferred", "Plan::Prompt"];
+const PLANS: [&str; 3] = ["Plan::Deferred", "Plan::Prompt", "Plan::Trace"];
 
 fn asking() -> Vec<(Source, String)> {
     let ours = |file: &Source| file.is_rust() && ASKING.iter().any(|folder| file.path.starts_with(folder));

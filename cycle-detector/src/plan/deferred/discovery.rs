@@ -84,7 +84,7 @@ impl DeferredDriver {
             if spent >= units {
                 break false;
             }
-            if let Some(object) = soon.next(|| heap.deferred.mark_stack.pop()) {
+            if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
                     awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
                     spent += enter_large(heap, object, &mut self.mark.large);

@@ -22,7 +22,7 @@ impl DeferredDriver {
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
         let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
-        !heap.deferred.free_queue.is_empty() || dying || heap.deferred.blocks.has_freed_into()
+        !heap.deferred.free_queue.is_empty() || dying || heap.bump.blocks.has_freed_into()
     }
 
     /// Runs pending work to its end.

@@ -69,7 +69,7 @@ impl DeferredDriver {
     }
 
     fn arm_barriers(heap: &mut Heap) {
-        heap.deferred.blocks.flip();
+        heap.bump.blocks.flip();
         heap.keep_hole_open();
         heap.large.flip();
         heap.services.specials.flip();

@@ -149,7 +149,7 @@ impl DeferredDriver {
     /// Clears the mark bits of one block, or of one large object; then discovery begins, or waits for the epoch's passes
     /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
     fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
-        if let Some(place) = self.mark.clear_at.next(&heap.deferred.blocks.owned, &heap.large) {
+        if let Some(place) = self.mark.clear_at.next(&heap.bump.blocks.owned, &heap.large) {
             // SAFETY: a place of this heap.
             unsafe { place.clear_marks() };
             return Some(4);
@@ -244,7 +244,7 @@ impl DeferredDriver {
         if let Some(spent) = heap.empty_ephemerons() {
             return Some(spent);
         }
-        if heap.deferred.mark_stack.is_empty() && !heap.deferred.mark_overflowed {
+        if heap.mark_stack.is_empty() && !heap.deferred.mark_overflowed {
             self.mark.enter(Stage::Slots);
         } else {
             self.go_on_discovering(heap);
@@ -357,7 +357,7 @@ impl DeferredDriver {
 
     /// Counting frees the heap by itself: release what the mark holds back.
     fn abort_mark(&mut self, heap: &mut Heap) {
-        heap.deferred.mark_stack.clear();
+        heap.mark_stack.clear();
         heap.services.specials.mark_begins();
         self.mark.large.clear();
         self.mark.discovery.forget(heap);

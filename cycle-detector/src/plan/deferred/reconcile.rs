@@ -85,11 +85,11 @@ impl DeferredDriver {
     }
 
     /// The increments are done: objects young at the flip and not mature now are dead.
-    pub(crate) fn bury_the_young(&mut self, heap: &mut Heap) {
+    pub(crate) fn quarantine_the_young(&mut self, heap: &mut Heap) {
         heap.deferred.counting = false;
         let epoch = heap.clock.epoch;
         if let Some(zeal) = &mut heap.zeal {
-            zeal.bury_young(epoch);
+            zeal.quarantine_young(epoch);
         }
         if heap.options().count_objects {
             let statistics = &mut heap.statistics;
@@ -113,7 +113,7 @@ impl DeferredDriver {
                 return (units, false);
             }
         }
-        match heap.deferred.blocks.sweep_pending(units) {
+        match heap.bump.blocks.sweep_pending(units) {
             Some(left) => (left, false),
             None => (units, true),
         }

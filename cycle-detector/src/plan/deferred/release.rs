@@ -59,8 +59,8 @@ impl DeferredDriver {
                 units -= self.release_chunk(heap, object, chunk);
             } else if let Some((object, chunk)) = self.company.pop() {
                 units -= self.find_company(heap, object, chunk);
-            } else if heap.deferred.blocks.grows_for_want_of_sweeps() {
-                heap.deferred.blocks.sweep_freed_into();
+            } else if heap.bump.blocks.grows_for_want_of_sweeps() {
+                heap.bump.blocks.sweep_freed_into();
                 units -= 8;
             } else if let Some(object) = self.dying_special {
                 if heap.deferred.counting && heap.is_key(object) {
@@ -70,8 +70,8 @@ impl DeferredDriver {
                 units -= self.end_dying_special(heap, object, units);
             } else if !heap.deferred.free_queue.is_empty() {
                 units = self.release_dead(heap, units);
-            } else if heap.deferred.blocks.has_freed_into() && self.has_released() {
-                heap.deferred.blocks.sweep_freed_into();
+            } else if heap.bump.blocks.has_freed_into() && self.has_released() {
+                heap.bump.blocks.sweep_freed_into();
                 units -= 8;
             } else {
                 break;
@@ -113,7 +113,7 @@ impl DeferredDriver {
             self.dying_special = Some(object);
             return 1;
         }
-        if object.has(flag::LARGE | flag::ODD) {
+        if object.has(flag::LARGE | flag::NON_TRIVIAL) {
             return self.release_uncommon(heap, object);
         }
         self.release_small(heap, object)

@@ -91,7 +91,7 @@ impl DeferredDriver {
     /// When an epoch's passes are done.
     pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
         if heap.options().epoch_grows {
-            heap.deferred.long_epochs = self.trigger.learnt.learn(&self.stops.report, self.trigger.length);
+            heap.bump.long_epochs = self.trigger.learnt.learn(&self.stops.report, self.trigger.length);
         }
     }
 }

@@ -21,7 +21,7 @@
 //! Where batches free next to nothing, only every 2nd, 4th … 256th is judged. In the others all grow up unseen: garbage
 //! among them is a mark's.
 
-use super::Rings;
+use super::ExactTrials;
 use crate::plan::prompt::mark::BYTES_PER_OBJECT;
 use crate::prefetch_queue::AHEAD;
 use crate::sample::{EVERY_MAX, PAYS};
@@ -90,7 +90,7 @@ impl Default for Batch {
 impl Batch {
     /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not
     /// paid lately.
-    pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut Rings, always: bool) -> Judged {
+    pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut ExactTrials, always: bool) -> Judged {
         let mut judged = Judged::default();
         if !always && !heap.prompt.cells.nursery.is_due() {
             return judged;
@@ -133,7 +133,7 @@ impl Batch {
     }
 
     /// Judges the last block; if that has paid, the rest, too.
-    fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
+    fn probe(&mut self, heap: &mut Heap, rings: &mut ExactTrials, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
         let (rest, last) = blocks.split_at(blocks.len().saturating_sub(1));
         // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
@@ -157,7 +157,7 @@ impl Batch {
         }
     }
 
-    fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
+    fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
         self.spread(heap, rings, blocks);
         if self.has_special && heap.marks_in_slices() {
@@ -238,7 +238,7 @@ impl Batch {
         }
     }
 
-    fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
+    fn spread(&mut self, heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32]) {
         for &block in blocks {
             // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
@@ -304,7 +304,7 @@ impl Batch {
     }
 
     /// Objects outside lose the references from dead members.
-    fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
+    fn release_outward(&mut self, heap: &mut Heap, rings: &mut ExactTrials) {
         for (place, &(holder, target)) in self.outward.iter().enumerate() {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
                 soon.prefetch_count();
@@ -356,7 +356,7 @@ impl Batch {
 /// The same, by another look at the dead members. No non-member has joined the batch since; one that is held for its
 /// finalizer may look like none.
 #[cold]
-fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
+fn release_outward_of(heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32]) {
     // SAFETY: [OWNED] a block of this heap.
     for object in blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells()) {
         if object.meta() != 0 && is_dead(object) {
@@ -394,7 +394,7 @@ fn is_shown(object: ObjectRef) -> bool {
 
 /// Survivors that ephemerons have released because their keys died in the batch. That took a reference from them
 /// before they had grown up, when it is not noted; a ring was lost if that was its last reference from outside.
-fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
+fn note_let_go(heap: &mut Heap, rings: &mut ExactTrials, let_go: List<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {
             rings.seed(heap, object);

@@ -35,7 +35,7 @@ const ALIVE: u32 = u32::MAX;
 
 /// Trial state that outlives one trial.
 #[derive(Debug, Default)]
-pub struct Rings {
+pub struct ExactTrials {
     pub(super) members: List<Member>,
     worklist: List<ObjectRef>,
     /// References followed by the running trial.
@@ -106,7 +106,7 @@ pub(super) enum Verdict {
     LeftToMark,
 }
 
-impl Rings {
+impl ExactTrials {
     /// Tries a candidate, for the first time or after it `waited` for a level's budget.
     pub(super) fn trial(
         &mut self,
@@ -320,7 +320,7 @@ impl Rings {
 
     /// All members are dead.
     fn end_all(&mut self, heap: &mut Heap) -> Verdict {
-        let is_odd = |member: &Member| member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        let is_odd = |member: &Member| member.object.has(prompt_flag::NON_TRIVIAL | prompt_flag::SPECIAL);
         if self.has_too_many_slots(heap, self.members.len()) {
             self.restore(false);
             return Verdict::LeftToMark;
@@ -338,7 +338,8 @@ impl Rings {
     /// Those of the first `followed` members with nothing left are dead.
     fn end_some(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
         let is_dead = |member: &Member| member.object.stamp() == 0;
-        let is_odd = |member: &Member| is_dead(member) && member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        let is_odd =
+            |member: &Member| is_dead(member) && member.object.has(prompt_flag::NON_TRIVIAL | prompt_flag::SPECIAL);
         if self.has_too_many_slots(heap, followed) {
             self.restore(false);
             return Verdict::LeftToMark;

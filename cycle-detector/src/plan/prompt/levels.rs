@@ -4,7 +4,7 @@
 //! candidates on a large live heap, which all fail, cost two references for each cell at most. A trial that frees a good
 //! part of what it looked at pays for itself, so that rings of every size are found where the program makes them.
 
-use super::exact_trial::Rings;
+use super::exact_trial::ExactTrials;
 use crate::budget::Budget;
 use crate::sample::PAYS;
 
@@ -21,7 +21,7 @@ impl Default for Budget<{ LEVELS.len() }> {
     }
 }
 
-impl Rings {
+impl ExactTrials {
     /// So many cells were allocated since the last round.
     pub(super) fn fill_budget(&mut self, cells: u64) {
         for (level, share) in PER_64_CELLS.into_iter().enumerate() {
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn trials_that_always_fail_follow_two_references_a_cell_at_most() {
-        let mut rings = Rings::default();
+        let mut rings = ExactTrials::default();
         let (mut followed, cells) = (0, 10_000_000);
         for _ in 0..cells / 1000 {
             rings.fill_budget(1000);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn small_trials_that_always_succeed_never_run_out() {
-        let mut rings = Rings::default();
+        let mut rings = ExactTrials::default();
         for _ in 0..100_000 {
             assert!(rings.can_pay(0));
             rings.budget.pay(0, 8);

@@ -43,15 +43,6 @@ impl Default for CountedMarks {
     }
 }
 
-/// As others expect them.
-pub(super) fn clear_marks(heap: &Heap) {
-    let mut walk = HeapWalk::default();
-    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
-        // SAFETY: a place of this heap.
-        unsafe { place.clear_marks() };
-    }
-}
-
 fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
     let mut found = List::new();
     heap.for_each_counted(|_, object| {

@@ -20,8 +20,8 @@ const BYTES_PER_CANDIDATE: u64 = 512;
 
 impl PromptDriver {
     /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
-    /// a pile is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
-    /// would stay until all of the pile is judged.
+    /// a backlog is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
+    /// would stay until all of the backlog is judged.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
         let mark_runs = self.sliced_mark.is_running();
         let rounds_wait = mark_runs && self.progress == Progress::Mark;

@@ -30,9 +30,6 @@ use tally_heap::memory::range::REACHED;
 use tally_heap::object::prompt_flag;
 use tally_heap::{Heap, ObjectRef};
 
-/// Candidates noted for so many frames and slots of the stack that the next round walks, at least.
-const WALKED_PER_CANDIDATE: u64 = 2;
-
 /// The objects that roots held at the last look.
 #[derive(Debug, Default)]
 pub struct RootSnapshot {
@@ -77,8 +74,8 @@ impl RootSnapshot {
         heap.candidates.len() - before
     }
 
-    /// Candidates between two rounds, at least.
+    /// Candidates between two rounds, at least: one for each frame and slot of the stack that the next round walks.
     pub(super) fn gap(&self) -> usize {
-        (self.walked / WALKED_PER_CANDIDATE) as usize
+        self.walked as usize
     }
 }

@@ -12,7 +12,7 @@
 //! that it reaches. One that was cut off is a suspect. It keeps flag and settled byte, without its bit, and
 //! is left alone until a mark comes by evidence; so does a candidate of the first kind that was passed over.
 
-use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
+use crate::plan::prompt::exact_trial::{ExactTrials, Verdict, unbuffer};
 use crate::plan::prompt::levels::LEVELS;
 use crate::prefetch_queue::AHEAD;
 use crate::sample::Sample;
@@ -50,7 +50,7 @@ enum Turn {
     Waited(usize),
 }
 
-impl Rings {
+impl ExactTrials {
     /// Tries candidates, oldest first; without bounds, every one of them. Returns how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         self.members.clear();

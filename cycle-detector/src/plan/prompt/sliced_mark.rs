@@ -17,7 +17,7 @@
 //! at leads to the dead. They wait for the proof, from `Suspect` to `Keys`: what they free would touch what it
 //! held.
 //!
-//! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
+//! A backlog of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
 //! An object that waits for its finalizer, or that a dying large object holds, is shown in steps as well: it has a
 //! count for that, so the proof finds it alive in any case.
@@ -34,7 +34,7 @@ use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::Heap;
 use tally_heap::memory::heap_walk::{HeapWalk, Place};
 
-/// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
+/// Batches that a backlog of young objects may take before a mark, 32 MiB of fresh cells.
 const BATCHES_BEFORE_MAX: u32 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,7 +74,7 @@ pub struct SlicedMark {
     pub(super) records: RecordWalk,
     /// A round was after the last slice.
     pub(super) is_next: bool,
-    /// Batches of a pile that were judged before discovery.
+    /// Batches of a backlog that were judged before discovery.
     batches_before: u32,
     pub(super) freed: u64,
     /// Marks of the last one are still there.

@@ -121,7 +121,7 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
         }
         let noted = flagged || object.has(prompt_flag::ACYCLIC) || CellSpace::is_young(object);
         if object.is_settled() && !noted {
-            return Err(wrong("CANDIDATE", format!("{} is settled, and nobody will judge it", name(object))));
+            return Err(wrong("CANDIDATE", format!("{} is settled, and nothing will judge it", name(object))));
         }
     }
     let flagged = recount.objects.iter().filter(|object| BUFFERED.get(object.granule())).count();
@@ -152,9 +152,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     let noted = recount.objects.iter().copied().filter(|object| is_noted(object) || is_suspected(object)).collect();
     reach(&mut reached, noted);
     match recount.objects.iter().find(|object| !reached.contains(object)) {
-        Some(&lost) => {
-            Err(wrong("CANDIDATE", format!("{} is garbage, and nobody has noted what holds it", name(lost))))
-        }
+        Some(&lost) => Err(wrong("CANDIDATE", format!("{} is garbage, and nothing notes what holds it", name(lost)))),
         None => Ok(()),
     }
 }

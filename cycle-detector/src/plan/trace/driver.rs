@@ -29,7 +29,9 @@ impl TraceDriver {
 
 impl EpochDriver for TraceDriver {
     fn on_block_taken(&mut self, heap: &mut Heap) {
-        heap.large.leaving.give_back(i64::from(u16::MAX));
+        if heap.large.leaving.blocks() != 0 {
+            heap.give_back_in_turn();
+        }
         if self.trigger.is_due(heap) && heap.is_running() {
             self.stopped(heap, TraceDriver::collect_now);
         }

@@ -39,7 +39,7 @@ impl Marker {
     /// A marker for a collection of `heap`, whose stack it takes.
     pub(super) fn of(heap: &mut Heap) -> Marker {
         Marker {
-            stack: std::mem::take(&mut heap.deferred.mark_stack),
+            stack: std::mem::take(&mut heap.mark_stack),
             most: heap.options().list_entries_max.unwrap_or(usize::MAX),
             forgot: false,
             held_back: List::new(),
@@ -51,7 +51,7 @@ impl Marker {
     /// Gives the stack back.
     pub(super) fn end(self, heap: &mut Heap) -> (Survivors, u64) {
         debug_assert!(self.stack.is_empty());
-        heap.deferred.mark_stack = self.stack;
+        heap.mark_stack = self.stack;
         (self.survivors, self.units)
     }
 

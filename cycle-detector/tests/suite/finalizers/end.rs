@@ -41,7 +41,7 @@ fn at_the_end_finalizers_run_of_what_is_reachable_and_of_what_they_make() {
     }
 }
 
-/// scenario 78: and nobody waits for ever.
+/// scenario 78: and no finalizer waits for ever.
 #[test]
 fn at_the_end_a_chain_of_finalizers_that_make_others_is_cut_off() {
     for plan in Plan::ALL {

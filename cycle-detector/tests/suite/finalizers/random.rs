@@ -102,7 +102,7 @@ fn run(options: HeapOptions, seed: u64) {
     m.finalize_all();
     let mut last = seen();
     let left: HashSet<u64> = reached.iter().map(|object| object.slot(16).read()).collect();
-    assert!(last.iter().all(|number| left.contains(number)), "what nobody reached was finalized before");
+    assert!(last.iter().all(|number| left.contains(number)), "what nothing reached was finalized before");
     numbers.append(&mut last);
     assert_eq!(numbers.len() as u64, registered);
     assert_eq!(numbers.iter().collect::<HashSet<_>>().len() as u64, registered, "each once");

@@ -139,11 +139,11 @@ fn flip_beside_a_mark_does_not_go_through_all_that_wait() {
     let mut flips_beside = 0;
     while calls() < MANY {
         if m.heap().mark_phase().is_shown_references() {
-            let (epochs, marked) = (m.statistics().epochs, m.heap().deferred.mark_stack.len());
+            let (epochs, marked) = (m.statistics().epochs, m.heap().mark_stack.len());
             m.flip();
             if m.statistics().epochs != epochs {
                 flips_beside += 1;
-                let shown = m.heap().deferred.mark_stack.len() - marked;
+                let shown = m.heap().mark_stack.len() - marked;
                 assert!(shown <= 64, "a flip showed {shown} objects to the mark");
             }
         }

@@ -18,7 +18,7 @@ thread_local! {
     static ACTION: Cell<Option<Action>> = const { Cell::new(None) };
 }
 
-/// Two references and a number that says who it is.
+/// Two references and a number that says which it is.
 // SAFETY: `close` takes any object of the type.
 static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
 // SAFETY: `close_all` takes any object of the type.
@@ -84,7 +84,7 @@ fn destruction_is_preorder_with_fields_by_offset_and_a_fields_structure_before_t
         set(&mut m, objects[from], offset, Some(objects[to]));
     }
     m.poll();
-    assert_eq!(seen(), [0], "nobody held it");
+    assert_eq!(seen(), [0], "nothing held it");
     m.truncate_roots(0);
     m.poll();
     assert_eq!(seen(), [1, 2, 3, 4, 5, 6, 7], "6 dies with its last holder");

@@ -1,4 +1,4 @@
-//! What roots let go of is not noted, and yet no ring is lost: whoever judges looks at the roots.
+//! What roots let go of is not noted, and yet no ring is lost: each judgement looks at the roots.
 
 use crate::prompt::{ARRAY, NODE, live, mutator, node, options, set, type_of};
 use tally_collector::Mutator;
@@ -22,7 +22,7 @@ fn pair(m: &mut Mutator) -> [ObjectRef; 2] {
     pair
 }
 
-/// A pair that lives, grown up, as long as the first root refers to it; nobody has noted anything of it.
+/// A pair that lives, grown up, as long as the first root refers to it; nothing of it was noted.
 fn old_pair(m: &mut Mutator) -> [ObjectRef; 2] {
     let holder = node(m);
     m.push_root(Some(holder));
@@ -117,7 +117,7 @@ fn a_ring_that_goes_through_roots_and_the_heap_again_is_found() {
     set(&mut m, holder, 8, Some(two));
     m.set_root(root, None);
     m.epoch();
-    assert!(!is_candidate(one) && !is_candidate(two), "alive, and nobody's candidate");
+    assert!(!is_candidate(one) && !is_candidate(two), "alive, and no candidate");
     let root = m.push_root(Some(one));
     set(&mut m, holder, 8, None);
     m.set_root(root, None);

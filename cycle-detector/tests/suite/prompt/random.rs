@@ -1,4 +1,4 @@
-//! Random programs against two models: a graph of plain numbers for who is alive, and the recursion of the definition
+//! Random programs against two models: a graph of plain numbers for what is alive, and the recursion of the definition
 //! for the order in which finalizers run.
 
 use crate::prompt::{options, set, type_of};
@@ -203,7 +203,7 @@ impl Program {
     }
 }
 
-/// Without cycles, who dies and in which order is what the recursion says.
+/// Without cycles, what dies and in which order is what the recursion says.
 #[test]
 fn acyclic_programs_die_in_the_order_of_the_recursion() {
     let first = seed::of_the_run(0);

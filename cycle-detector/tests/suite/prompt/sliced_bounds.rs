@@ -32,7 +32,7 @@ fn each_slice_of_a_mark_beside_a_million_live_objects_is_bounded() {
     m.set_root(root, None);
     m.truncate_roots(1);
     m.poll();
-    assert!(live(&m) >= 1_100_001, "nobody tries it");
+    assert!(live(&m) >= 1_100_001, "no trial is made of it");
     let mut parts = 0;
     while !m.collect_for(0) {
         parts += 1;

@@ -9,7 +9,7 @@ use crate::prompt::{nodes, set};
 use tally_heap::ObjectRef;
 use tally_heap::memory::range::MARK;
 
-/// The mark had taken it off the candidates, and what a root lets go of is noted by nobody.
+/// The mark had taken it off the candidates, and what a root lets go of is not noted.
 #[test]
 fn what_a_weak_slot_yields_between_two_slices_and_nobody_keeps_is_noted() {
     at_each_place(|m, at| {

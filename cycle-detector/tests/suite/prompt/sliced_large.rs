@@ -49,7 +49,7 @@ fn a_dead_ring_through_a_large_array_lets_go_of_survivors_chunk_by_chunk() {
     });
 }
 
-/// The only way to the ring is a weak slot; who comes by it has all of the array, whichever of its chunks were summed.
+/// The only way to the ring is a weak slot; an upgrade finds all of the array, whichever of its chunks were summed.
 #[test]
 fn a_large_array_that_a_weak_slot_yields_between_its_chunks_lives() {
     let mut at = 0;

@@ -82,7 +82,7 @@ pub fn at_each_place(mut situation: impl FnMut(&mut Mutator, usize) -> bool) {
         m.verify().unwrap_or_else(|fault| panic!("deed {at}: {fault:?}"));
         m.truncate_roots(0);
         m.collect();
-        assert_eq!(live(&m), 0, "deed {at}: nothing is left when nobody holds anything");
+        assert_eq!(live(&m), 0, "deed {at}: nothing is left when nothing is held");
         if !came {
             assert!(at > 8, "the mark had {at} steps only");
             return;

@@ -67,7 +67,7 @@ fn a_slice_with_time_left_goes_on_chunk_by_chunk() {
     m.verify().expect("sound");
 }
 
-/// Whoever polls all the time would else spend all of it on the old structure.
+/// A program that polls all the time would else spend all of it on the old structure.
 #[test]
 fn a_structure_waits_until_the_program_has_had_as_much_time_as_its_slice() {
     let mut m = timed();

@@ -9,7 +9,7 @@ use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_kit::nodes::new_mutator;
 
-/// Two nodes that refer to each other, held by nobody but one count in flight.
+/// Two nodes that refer to each other, held by nothing but one count in flight.
 fn dead_pair(m: &mut Mutator) -> [ObjectRef; 2] {
     let [one, two] = nodes(m);
     set(m, one, 0, Some(two));

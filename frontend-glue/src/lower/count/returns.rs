@@ -5,8 +5,7 @@
 //! a path counts nothing. A few instructions in front of the return that call nothing (the load of the result, variables that end) stand
 //! in front of each. The code generator merges returns that have turned out the same.
 
-use super::known_ways::ends_variable;
-use crate::analysis::callee::Callees;
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::surgery::{copy_before, forget_edge};
 use crate::llvm::{Block, Builder, HandleMap, Opcode, Value};
 
@@ -59,6 +58,21 @@ fn is_copied(value: Value) -> bool {
             value.opcode(),
             Some(Opcode::LLVMGetElementPtr | Opcode::LLVMTrunc | Opcode::LLVMZExt | Opcode::LLVMSExt)
         )
+}
+
+/// Whether an instruction stores a constant to a variable, or ends its life.
+fn ends_variable(callees: &Callees, instruction: Value) -> bool {
+    let is_variable = |value: Value| value.is(Opcode::LLVMAlloca);
+    match instruction.opcode() {
+        Some(Opcode::LLVMStore) => {
+            instruction.operand(0).is_constant() && is_variable(instruction.operand(1)) && !instruction.is_volatile()
+        }
+        Some(Opcode::LLVMCall) => {
+            let call = instruction.as_call().expect("a call");
+            callees.of_call(call) == Callee::LifetimeEnd
+        }
+        _ => false,
+    }
 }
 
 fn goes_only_to(origin: Block, block: Block) -> bool {

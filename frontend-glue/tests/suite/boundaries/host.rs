@@ -331,7 +331,7 @@ fn module_that_is_on_the_stack_is_not_removed() {
         let mut host = Host::new(|depth, host| {
             if depth % 200 == 0 {
                 let visitor = host.add("visitor", NODE);
-                // SAFETY: nobody calls it.
+                // SAFETY: nothing calls it.
                 unsafe { host.session.remove(visitor).unwrap() };
             }
             for module in host.removed.clone() {

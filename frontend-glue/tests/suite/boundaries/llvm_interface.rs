@@ -126,7 +126,7 @@ int main(void) {
 }
 "#;
 
-/// Under the deferred plan. What such roots hold nobody counts, so the other plan would let it die.
+/// Under the deferred plan. What such roots hold is not counted, so the other plan would let it die.
 #[test]
 fn roots_of_llvms_shadow_stack_are_roots_or_refused() {
     let folder = Folder::with(&[("shadow.ll", SHADOW), ("main.c", MANAGED)]);

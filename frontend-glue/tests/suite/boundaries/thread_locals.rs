@@ -99,7 +99,7 @@ fn module_loaded_where_another_was_has_copies_of_its_own() {
         let next: extern "C" fn() -> i64 = unsafe { std::mem::transmute(address) };
         assert_eq!((next(), next()), (100 * start + 1, 100 * start + 2));
         assert_eq!(std::thread::spawn(move || next()).join().unwrap(), 100 * start + 1);
-        // SAFETY: nobody is inside or calls it again.
+        // SAFETY: no call is inside or will be made.
         unsafe { session.remove(module).unwrap() };
     }
     assert!(addresses.len() < 20, "addresses are used again");

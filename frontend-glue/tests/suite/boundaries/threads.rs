@@ -266,7 +266,7 @@ int main(void) {
 "#;
     let folder = Folder::with(&[("program.c", &of_nodes(main))]);
     if plan() == Plan::Prompt {
-        // Writes are counted inline, and nobody looks whose object that is.
+        // Writes are counted inline, without a look at whose object that is.
         let ran = folder.tally(&["run", "--zeal", "program.c"]);
         assert_eq!(ran.status, Some(5), "{ran:?}");
         assert!(ran.stderr.contains("another thread's"), "{}", ran.stderr);
@@ -328,7 +328,7 @@ int main(void) {
 "#;
 
 /// A thread's end is a full collection of its heap: rings are found then, and what frames held that are not there any
-/// more. What a global holds is let go of by nobody.
+/// more. What a global holds is never let go of.
 #[test]
 fn what_a_thread_leaves_is_destroyed_when_it_ends_however_it_ends() {
     if plan() == Plan::Deferred {

@@ -83,7 +83,7 @@ fn an_output_that_cannot_be_written_is_named() {
     }
 }
 
-/// At twelve moments of its work, from the first to the last; what it leaves beside is hidden, and disturbs nobody.
+/// At twelve moments of its work, from the first to the last; what it leaves beside is hidden, and does no harm.
 #[test]
 fn a_command_that_is_killed_leaves_the_old_file_or_the_new_one() {
     let body: String = (0..300).map(|n| format!("int f{n}(int x) {{ return x * {n} + 1; }}\n")).collect();
@@ -142,7 +142,7 @@ fn a_program_that_is_killed_at_its_end_leaves_no_half_statistics() {
     assert!(absent > 0, "what never began has left statistics");
 }
 
-/// Stops itself before it becomes the command: who is killed then has done nothing, however slow the machine is.
+/// Stops itself before it becomes the command: a process killed then has done nothing, however slow the machine is.
 const STOPPED_AT_FIRST: &str = "kill -STOP $$; exec \"$0\" \"$@\"";
 
 /// Starts such a command, lets it go on for that long, and kills it. After no time it is killed while it is stopped.

@@ -1,6 +1,6 @@
 //! Other tools between the lowering and the executable: bitcode linked and optimised whole, LTO, sanitisers, a debugger.
 //!
-//! What they make is verified once more when it comes back, since code that nobody lowered can have come in.
+//! What they make is verified once more when it comes back, since code that was not lowered can have come in.
 
 use std::path::PathBuf;
 use std::process::Command;

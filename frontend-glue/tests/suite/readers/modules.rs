@@ -7,6 +7,7 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tally_kit::checks::module as fuzzed_module;
 use tally_kit::damage::budget::each_input;
 use tally_kit::damage::mutation::Mutation;
 use tally_kit::tally_command::checked_tally;
@@ -93,6 +94,13 @@ fn text_that_was_edited_at_random_is_lowered_or_refused_in_words() {
     });
     println!("  {seen:?}");
     assert!(seen.inputs < 20 || seen.lowered > 0 && seen.lowered < seen.inputs, "{seen:?}");
+}
+
+/// Sound modules, in this process.
+#[test]
+fn modules_pass_the_check_of_the_fuzz_target() {
+    let lowered: usize = texts().iter().step_by(5).map(|text| fuzzed_module::check(text)).sum();
+    assert!(lowered > 20, "{lowered} were lowered");
 }
 
 #[test]

@@ -7,10 +7,10 @@ use crate::turn::LastTurn;
 use std::time::{Duration, Instant};
 
 impl Heap {
-    /// Prompt plan: the end of a drain gives memory back for the length of a slice, if the program has had as much time for
-    /// itself since the last such turn. `[BOUND]`
+    /// Gives memory back for the length of a slice, if the program has had as much time for itself since the last such turn:
+    /// at the end of a drain (prompt), or when a block is taken (trace). `[BOUND]`
     #[cold]
-    pub(crate) fn give_back_in_turn(&mut self) {
+    pub fn give_back_in_turn(&mut self) {
         if let Some(units) = self.options.slice_units {
             _ = self.large.leaving.give_back(units.into());
             return;

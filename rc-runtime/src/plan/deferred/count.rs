@@ -231,7 +231,7 @@ impl Heap {
         let cell = address - crate::object::HEADER_BYTES;
         // SAFETY: [OWNED] a block of this heap.
         unsafe { LIVE.clear_cell(cell, cell + bytes) };
-        self.deferred.blocks.note_death(crate::memory::range::block_of(cell));
+        self.bump.blocks.note_death(crate::memory::range::block_of(cell));
     }
 
     /// Gives the blocks of a large object back.
@@ -253,7 +253,7 @@ impl Heap {
     #[inline(always)]
     pub fn push_marked(&mut self, object: ObjectRef) {
         let most = self.options.list_entries_max.unwrap_or(usize::MAX);
-        if !self.deferred.mark_stack.try_push(object, most) {
+        if !self.mark_stack.try_push(object, most) {
             self.deferred.mark_overflowed = true;
         }
     }

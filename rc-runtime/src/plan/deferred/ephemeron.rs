@@ -19,14 +19,14 @@ impl Heap {
         if ephemeron.stamp() == 0 {
             return false;
         }
-        let before = self.deferred.mark_stack.len();
+        let before = self.mark_stack.len();
         ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
             *spent += 1;
             if self.is_unmarked(value) {
                 self.show_to_mark(value);
             }
         });
-        self.deferred.mark_stack.len() != before || self.deferred.mark_overflowed
+        self.mark_stack.len() != before || self.deferred.mark_overflowed
     }
 
     /// Nulls a reference; not by way of the log: the ephemeron may have died at the last flip, and marks

@@ -50,7 +50,7 @@ impl Heap {
         units: i64,
         mut visit: impl FnMut(&mut Heap, ObjectRef) -> i64,
     ) -> Option<i64> {
-        let block = self.deferred.blocks.owned.get(walk.place).copied();
+        let block = self.bump.blocks.owned.get(walk.place).copied();
         // One place calls `visit`, which is inlined there: with a large object the block is an empty one.
         let (start, end, mut large) = match block {
             Some(block) => (block_start(block), block_start(block) + BLOCK_BYTES, None),

@@ -232,7 +232,7 @@ impl Heap {
         let mut rounds = 0;
         while depth == 0 && rounds < ROUNDS_MAX && heap.services.specials.post_clear.are_due() {
             let called = heap.services.finalizers.called;
-            let has_turn = Heap::run_errands(heap);
+            let has_turn = Heap::run_post_clear(heap);
             Heap::drain_pending(heap);
             if !has_turn {
                 break;

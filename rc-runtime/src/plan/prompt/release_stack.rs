@@ -28,7 +28,8 @@ use std::mem::MaybeUninit;
 pub(super) const ROOM: usize = 128;
 
 /// Flags of an object that dies otherwise than in this loop.
-pub(super) const BEYOND: u32 = prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL | prompt_flag::PENDING;
+pub(super) const BEYOND: u32 =
+    prompt_flag::NON_TRIVIAL | prompt_flag::LARGE | prompt_flag::SPECIAL | prompt_flag::PENDING;
 
 /// A stack of references that no object holds any more, and that are still counted.
 #[derive(Debug)]
@@ -221,7 +222,7 @@ impl ReleaseStack {
     /// such array, or there is no room, and nothing has changed.
     #[inline(never)]
     fn push_elements(&mut self, array: ObjectRef, meta: u32, mut len: usize) -> Option<usize> {
-        if meta & BEYOND != prompt_flag::ODD {
+        if meta & BEYOND != prompt_flag::NON_TRIVIAL {
             return None;
         }
         let references = array.words_of_array(ROOM - len)?;

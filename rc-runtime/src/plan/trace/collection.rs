@@ -34,7 +34,7 @@ impl Heap {
         self.statistics.marks += 1;
         self.end_holds_of_left_calls();
         self.services.specials.mark_begins();
-        for &block in &self.deferred.blocks.owned {
+        for &block in &self.bump.blocks.owned {
             // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.block_words(block) }.fill(0);
         }
@@ -66,8 +66,8 @@ impl Heap {
     /// Calls `visit` with every survivor so far, and perhaps with some that are added meanwhile; with a marked large
     /// object in any case.
     pub fn for_each_survivor(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        for place in 0..self.deferred.blocks.owned.len() {
-            let start = block_start(self.deferred.blocks.owned[place]);
+        for place in 0..self.bump.blocks.owned.len() {
+            let start = block_start(self.bump.blocks.owned[place]);
             let mut at = start;
             while let Some(object) = next_live(at, start + BLOCK_BYTES) {
                 at = object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object);
@@ -85,9 +85,9 @@ impl Heap {
     /// Ends a collection: memory between the cells of survivors is free. Returns how many objects died.
     pub fn sweep(&mut self, mut survivors: Survivors) -> u64 {
         let before = self.statistics.freed_objects();
-        self.bury_unmarked();
+        self.quarantine_unmarked();
         self.sweep_large(&mut survivors);
-        self.deferred.blocks.sweep_all();
+        self.bump.blocks.sweep_all();
         self.keep_hole_open();
         let counted = &mut self.statistics;
         counted.promoted_objects += survivors.young;
@@ -120,7 +120,7 @@ impl Heap {
     }
 
     /// Zeal: poisons the objects that the mark has not reached.
-    fn bury_unmarked(&mut self) {
+    fn quarantine_unmarked(&mut self) {
         let Some(mut zeal) = self.zeal.take() else { return };
         let dead = zeal.living().into_iter().filter(|object| !MARK.get(object.granule()));
         for object in dead.collect::<Vec<_>>() {
@@ -128,13 +128,5 @@ impl Heap {
         }
         zeal.forget_young();
         self.zeal = Some(zeal);
-    }
-
-    fn clear_marks(&mut self) {
-        let mut walk = HeapWalk::default();
-        while let Some(place) = walk.next(&self.deferred.blocks.owned, &self.large) {
-            // SAFETY: a place of this heap.
-            unsafe { place.clear_marks() };
-        }
     }
 }

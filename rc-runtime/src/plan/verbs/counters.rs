@@ -33,7 +33,7 @@ impl Heap {
     /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
     pub fn used_bytes(&self) -> u64 {
         let small = match self.plan() {
-            Plan::Deferred | Plan::Trace => self.deferred.blocks.used_bytes(),
+            Plan::Deferred | Plan::Trace => self.bump.blocks.used_bytes(),
             Plan::Prompt => self.prompt.cells.used_bytes(),
         };
         small + self.large.used_bytes()

@@ -1,6 +1,7 @@
-//! Verbs: to make, count and find objects, and to make them immortal.
+//! Verbs: to make, count, mark and find objects, and to make them immortal.
 
 use crate::heap::{Heap, HeapEntry};
+use crate::memory::heap_walk::HeapWalk;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
@@ -9,6 +10,19 @@ use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 
 impl Heap {
+    /// Clears the marks of all objects, in one piece.
+    pub fn clear_marks(&self) {
+        let blocks = match self.plan() {
+            Plan::Deferred | Plan::Trace => &self.bump.blocks.owned,
+            Plan::Prompt => &self.prompt.cells.owned,
+        };
+        let mut walk = HeapWalk::default();
+        while let Some(place) = walk.next(blocks, &self.large) {
+            // SAFETY: [OWNED] a place of this heap.
+            unsafe { place.clear_marks() };
+        }
+    }
+
     /// Allocates a cell with a header for an object of this plan.
     #[inline(always)]
     pub(crate) fn allocate_cell_of_plan(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {

@@ -73,7 +73,7 @@ impl Heap {
     /// The trace plan collects in one piece.
     pub fn step(heap: HeapEntry, ns: u64) -> bool {
         match heap.plan() {
-            Plan::Deferred | Plan::Trace => Heap::deferred_step(heap, ns),
+            Plan::Deferred | Plan::Trace => Heap::step_driver(heap, ns),
             Plan::Prompt => Heap::prompt_step(heap, ns),
         }
     }
@@ -81,7 +81,7 @@ impl Heap {
     /// A safepoint: does the work that is due.
     pub fn poll(heap: HeapEntry) {
         match heap.plan() {
-            Plan::Deferred | Plan::Trace => Heap::deferred_poll(heap),
+            Plan::Deferred | Plan::Trace => Heap::poll_driver(heap),
             Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
         }
     }
@@ -91,7 +91,7 @@ impl Heap {
         match heap.plan() {
             Plan::Deferred | Plan::Trace => {
                 if heap.context_mut().poll != 0 {
-                    Heap::deferred_poll(heap);
+                    Heap::poll_driver(heap);
                 }
             }
             Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
@@ -129,7 +129,7 @@ impl Heap {
                 // The bytes of a call's result, as the lowering passes them.
                 let word = |index| words.wrapping_add(index);
                 // SAFETY: by the caller's promise.
-                heap.deferred_zeal_epoch((0..count).map(|index| unsafe { word(index).read_unaligned() }));
+                heap.zeal_epoch((0..count).map(|index| unsafe { word(index).read_unaligned() }));
             }
             Plan::Prompt if count == 0 => Heap::prompt_safepoint(heap, &[]),
             // SAFETY: by the caller's promise.

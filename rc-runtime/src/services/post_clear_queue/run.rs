@@ -40,7 +40,7 @@ impl Heap {
     }
 
     /// Runs the entries due by now, as far as callbacks have their turn; entries they add are due later. Returns false when the turn has ended before.
-    pub(crate) fn run_errands(mut heap: HeapEntry) -> bool {
+    pub(crate) fn run_post_clear(mut heap: HeapEntry) -> bool {
         if !heap.services.specials.post_clear.are_due() || heap.services.finalizers.depth() > 0 {
             return true;
         }

@@ -117,7 +117,7 @@ proptest! {
         scene.assert_sound();
     }
 
-    /// D5, of a young object behind another: the writer has counted it before the increments come to who holds it.
+    /// D5, of a young object behind another: the writer has counted it before the increments come to its holder.
     #[test]
     fn pending_object_behind_a_young_one_is_counted_once(
         links in writes(3, 20), held in prop::collection::vec(0..OBJECTS, 3), write in writes(3, 2)
@@ -229,7 +229,7 @@ proptest! {
     }
 }
 
-/// D8, where an object of the block is dead already, and nobody knows: it dies while the running log names it, and
+/// D8, where an object of the block is dead already, and that is not known: it dies while the running log names it, and
 /// keeps its memory.
 #[test]
 fn dead_object_logged_with_its_block_keeps_its_memory() {

@@ -196,7 +196,7 @@ fn bytes_of_known_garbage_are_there_until_it_is_collected() {
         assert_eq!(
             (heap.totals().live_bytes, heap.live_objects().len()),
             (full, 202),
-            "nothing was allocated, and nobody collected: {plan:?}"
+            "nothing was allocated, and nothing collected: {plan:?}"
         );
         assert_eq!(heap.mutator.collect(), 101);
         assert_eq!(heap.totals().live_bytes, full / 2);

@@ -116,7 +116,7 @@ fn number_of_the_collected_leaves_out_what_came_back() {
         assert_eq!((seen_sorted(), live(m)), (vec![10, 11, 12], 4));
         m.truncate_roots(0);
         assert_eq!(m.collect(), 4);
-        assert!(seen_sorted().is_empty(), "nobody is finalized twice");
+        assert!(seen_sorted().is_empty(), "no object is finalized twice");
     });
 }
 

@@ -37,7 +37,7 @@ fn field(object: ObjectRef, offset: u64) -> ObjectRef {
     unsafe { ObjectRef::from_address(object.slot(offset).read()) }
 }
 
-/// Who is watched is let go of; the weak references stay in their roots.
+/// The targets are let go of; the weak references stay in their roots.
 fn drop_all_but_weak(m: &mut Mutator, old: bool, targets: usize) {
     if old {
         m.epoch();

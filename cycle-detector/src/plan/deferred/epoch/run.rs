@@ -104,7 +104,7 @@ impl DeferredDriver {
         self.phase = match self.phase {
             Phase::Idle => Phase::Idle,
             Phase::Count => {
-                self.bury_the_young(heap);
+                self.quarantine_the_young(heap);
                 Phase::Sweep
             }
             Phase::Sweep => Phase::Release,

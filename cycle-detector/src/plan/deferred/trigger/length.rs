@@ -19,9 +19,8 @@ use tally_heap::report::epoch_report::EpochReport;
 /// Work of a short epoch that makes a trial worth while, and of a long one at which a short one does.
 const WORTH_A_TRIAL: u64 = 640;
 const NOT_WORTH_MEMORY: u64 = WORTH_A_TRIAL / 8;
-/// The part of the work by which two epochs of one length may differ where a trial begins.
-const STEADY: u64 = 4;
-/// The part of the work that a long epoch must save.
+/// The part of the work that a long epoch must save. Two epochs of one length differ by no more where a trial begins, or their
+/// difference would look like a saving.
 const SAVED: u64 = 5;
 /// The part of the work that a short epoch may add.
 const ADDED: u64 = 8;
@@ -64,7 +63,7 @@ impl EpochLength {
 
     fn consider(&mut self, work: u64) {
         let last = std::mem::replace(&mut self.last, work);
-        let is_steady = last.abs_diff(work) <= last.max(work) / STEADY;
+        let is_steady = last.abs_diff(work) <= last.max(work) / SAVED;
         if self.long && work < NOT_WORTH_MEMORY {
             self.long = false;
         } else if self.wait > 0 {

@@ -114,7 +114,7 @@ mod tests {
         let mut driver = DeferredDriver::default();
         let heap = mutator.heap();
         for (long, leaves_turns, room) in [(false, true, 2), (true, true, 8), (true, false, 2), (false, false, 2)] {
-            heap.deferred.long_epochs = long;
+            heap.bump.long_epochs = long;
             driver.trigger.leaves_turns = leaves_turns;
             let found = driver.room(heap, 0);
             assert_eq!((found.bytes, found.is_wide), (room * MIB, leaves_turns), "{long} {leaves_turns}");

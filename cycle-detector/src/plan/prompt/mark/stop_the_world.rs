@@ -1,7 +1,7 @@
 //! The mark that stops the world.
 
 use super::super::marker::Marker;
-use super::{BYTES_PER_OBJECT, CountedMarks, clear_marks, sweep, unmarked_with_finalizer};
+use super::{BYTES_PER_OBJECT, CountedMarks, sweep, unmarked_with_finalizer};
 use crate::evidence::Facts;
 use crate::plan::prompt::PromptDriver;
 use std::time::Instant;
@@ -70,7 +70,7 @@ impl PromptDriver {
         }
         heap.statistics.cyclic_garbage_objects += freed;
         self.stops.report.freed_by_mark = freed;
-        clear_marks(heap);
+        heap.clear_marks();
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
         self.learn_from_mark(heap, freed, awaited, false);

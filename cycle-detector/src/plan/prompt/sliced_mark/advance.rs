@@ -74,7 +74,7 @@ impl PromptDriver {
             self.give_up_sliced_mark(heap);
         }
         if std::mem::take(&mut self.sliced_mark.left_marks) {
-            super::super::mark::clear_marks(heap);
+            heap.clear_marks();
         }
     }
 

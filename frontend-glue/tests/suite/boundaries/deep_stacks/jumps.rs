@@ -1,4 +1,4 @@
-//! Jumps over frames that wait for their visit: nobody tells the walk of them but the functions that call `setjmp`, if
+//! Jumps over frames that wait for their visit: nothing tells the walk of them but the functions that call `setjmp`, if
 //! they are managed.
 
 use super::{program, runs_beside};

@@ -74,7 +74,7 @@ impl Heap {
         let block = range::block_of(cell_start(object));
         if block != *last_block {
             *last_block = block;
-            self.deferred.blocks.note_death(block);
+            self.bump.blocks.note_death(block);
         }
     }
 

@@ -79,10 +79,10 @@ impl Heap {
     /// most small objects of structures that go on without them.
     #[inline(always)]
     pub(in crate::plan::prompt) fn dies_alone(&mut self, object: ObjectRef) -> bool {
-        if object.has(BEYOND & !prompt_flag::ODD) || self.zeal.is_some() || self.prompt.units_left <= 0 {
+        if object.has(BEYOND & !prompt_flag::NON_TRIVIAL) || self.zeal.is_some() || self.prompt.units_left <= 0 {
             return false;
         }
-        if object.has(prompt_flag::ODD) {
+        if object.has(prompt_flag::NON_TRIVIAL) {
             let Some(units) = array_lets_go_of_survivors(object) else { return false };
             self.prompt.units_left -= 1 + units;
             self.free_counted(object);

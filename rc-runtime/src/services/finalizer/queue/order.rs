@@ -157,7 +157,7 @@ impl Heap {
             }
         }
         heap.services.finalizers.ready = false;
-        Heap::run_errands(heap);
+        Heap::run_post_clear(heap);
         if std::mem::take(&mut heap.services.finalizers.complete) {
             heap.order_finalizers();
             // Objects queued meanwhile belong to another set.

@@ -1,4 +1,5 @@
-//! Safepoints of the deferred plan: a poll, a step of an explicit collection, zeal's epoch, and what asks for the next.
+//! Safepoints at which the collector has its turn: a poll, a step of an explicit collection, zeal's epoch, and what asks for the
+//! next. Objects die in epochs or collections, never because a safepoint comes.
 
 use crate::at_work::AT_WORK;
 use crate::heap::{Heap, HeapEntry};
@@ -8,7 +9,7 @@ use crate::type_registry;
 
 impl Heap {
     /// A safepoint at which work that is due is done.
-    pub(crate) fn deferred_poll(mut heap: HeapEntry) {
+    pub(crate) fn poll_driver(mut heap: HeapEntry) {
         if heap.stopped & AT_WORK != 0 && heap.passes_over() {
             return;
         }
@@ -28,7 +29,7 @@ impl Heap {
     }
 
     /// A part of an explicit collection.
-    pub(crate) fn deferred_step(mut heap: HeapEntry, ns: u64) -> bool {
+    pub(crate) fn step_driver(mut heap: HeapEntry, ns: u64) -> bool {
         // A step gives finalizers their turn now.
         heap.services.finalizers.last_turn = LastTurn::default();
         if heap.services.finalizers.left_in_set > 0 && heap.services.finalizers.depth() == 0 {
@@ -40,7 +41,7 @@ impl Heap {
     }
 
     /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it.
-    pub(crate) fn deferred_zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
+    pub(crate) fn zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
         if self.passes_over() {
             return;
         }

@@ -10,18 +10,18 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 impl Heap {
     /// Counts the objects allocated in the current hole.
     pub fn count_hole(&mut self) {
-        let (start, end) = (self.deferred.hole_start, self.context_mut().cursor);
+        let (start, end) = (self.bump.hole_start, self.context_mut().cursor);
         if start != 0 && self.options.count_objects {
             self.count_cells(start, end);
-            self.deferred.hole_start = end;
+            self.bump.hole_start = end;
         }
     }
 
     /// Closes the current hole: the objects allocated in it are counted, the rest is left to the next sweep.
     pub(crate) fn retire_hole(&mut self) {
         self.count_hole();
-        self.deferred.hole = Hole::NONE;
-        self.deferred.hole_start = 0;
+        self.bump.hole = Hole::NONE;
+        self.bump.hole_start = 0;
         let context = self.context_mut();
         (context.cursor, context.limit) = (0, 0);
     }
@@ -45,20 +45,20 @@ impl Heap {
     /// At a flip: the hole and the fragments are closed. Zeal has a flip per allocation and never reuses memory; it goes on in
     /// the rest of the hole, or each object would take a block.
     pub fn retire_allocation(&mut self) {
-        let rest = Hole { start: self.context_mut().cursor, end: self.deferred.hole.end };
+        let rest = Hole { start: self.context_mut().cursor, end: self.bump.hole.end };
         self.retire_hole();
-        self.deferred.fragments.clear();
+        self.bump.fragments.clear();
         if self.zeal.is_some() && rest.start != 0 && rest.end - rest.start >= SMALLEST_HOLE {
-            self.deferred.hole = rest;
-            self.deferred.hole_start = rest.start;
+            self.bump.hole = rest;
+            self.bump.hole_start = rest.start;
             self.context_mut().cursor = rest.start;
         }
     }
 
     /// After a flip has armed the barriers: objects allocated in a hole that stayed open are young all the same.
     pub fn keep_hole_open(&mut self) {
-        if self.deferred.hole.end != 0 {
-            self.deferred.blocks.keep_open(self.deferred.hole);
+        if self.bump.hole.end != 0 {
+            self.bump.blocks.keep_open(self.bump.hole);
         }
     }
 }

@@ -10,7 +10,7 @@
 //! short hole, and a slice of work for each was all that the program had time for. While a mark runs a fourth of that is enough, where
 //! blocks have no more: garbage grows until the mark has ended.
 
-use super::Deferred;
+use super::BumpSpace;
 use super::block::Hole;
 use super::block::hole::{SMALLEST_CELL, SMALLEST_HOLE};
 use crate::heap::Heap;
@@ -33,7 +33,7 @@ impl Heap {
     /// Bumps the cursor in the current hole.
     #[inline(always)]
     pub(crate) fn carve(&mut self, cell: u64, align: u64) -> Option<u64> {
-        let end = self.deferred.hole.end;
+        let end = self.bump.hole.end;
         let context = self.context_mut();
         let start = aligned_start(context.cursor, align);
         if start + cell > end {
@@ -76,21 +76,21 @@ impl Heap {
 
     fn room_for_small(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
         loop {
-            if self.deferred.blocks.fills_holes
-                && let Some(fragment) = self.deferred.fragments.take_for_cursor(bytes)
+            if self.bump.blocks.fills_holes
+                && let Some(fragment) = self.bump.fragments.take_for_cursor(bytes)
             {
                 self.retire_hole_but_for_a_fragment();
                 self.enter_hole(fragment);
                 return self.carve(cell, align);
             }
             self.retire_hole_but_for_a_fragment();
-            let Deferred { blocks, fragments, .. } = &mut self.deferred;
+            let BumpSpace { blocks, fragments, .. } = &mut self.bump;
             if let Some(hole) = blocks.next_hole(bytes, |short| fragments.set_aside(short)) {
                 self.enter_hole(hole);
                 return self.carve(cell, align);
             }
             let block = self.open_block(bytes)?;
-            self.deferred.blocks.walk(block);
+            self.bump.blocks.walk(block);
         }
     }
 
@@ -100,7 +100,7 @@ impl Heap {
                 return Some(start);
             }
             let block = self.open_block(bytes)?;
-            let Deferred { blocks, fragments, .. } = &mut self.deferred;
+            let BumpSpace { blocks, fragments, .. } = &mut self.bump;
             blocks.scatter(block, |hole| fragments.set_aside(hole));
         }
     }
@@ -108,26 +108,26 @@ impl Heap {
     /// Opens a block: one with objects where holes are filled or the heap may not grow.
     fn open_block(&mut self, bytes: u64) -> Option<u32> {
         let epoch = self.clock.epoch;
-        let filled = match self.deferred.blocks.fills_holes {
-            true => self.deferred.blocks.take_block_with_hole(bytes, epoch),
+        let filled = match self.bump.blocks.fills_holes {
+            true => self.bump.blocks.take_block_with_hole(bytes, epoch),
             false => None,
         };
         if filled.is_some() {
             return filled;
         }
-        let taken = if self.makes_room(BLOCK_BYTES) { self.deferred.blocks.take_block(bytes, epoch) } else { None };
+        let taken = if self.makes_room(BLOCK_BYTES) { self.bump.blocks.take_block(bytes, epoch) } else { None };
         self.note_growth();
         taken.or_else(|| {
             // Until this epoch has ended.
-            self.deferred.blocks.fills_holes = true;
-            self.deferred.blocks.take_block_with_hole(bytes, epoch)
+            self.bump.blocks.fills_holes = true;
+            self.bump.blocks.take_block_with_hole(bytes, epoch)
         })
     }
 
     /// Cuts a cell off a fragment.
     #[inline(always)]
     fn cut_fragment(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
-        let fragment = self.deferred.fragments.with(bytes)?;
+        let fragment = self.bump.fragments.with(bytes)?;
         let start = aligned_start(fragment.start, align);
         fragment.start = start + cell;
         self.clock.given_bytes += cell;
@@ -137,17 +137,17 @@ impl Heap {
 
     /// The rest of the hole is not lost where holes are filled.
     fn retire_hole_but_for_a_fragment(&mut self) {
-        let rest = Hole { start: self.context_mut().cursor, end: self.deferred.hole.end };
+        let rest = Hole { start: self.context_mut().cursor, end: self.bump.hole.end };
         self.retire_hole();
-        if self.deferred.blocks.fills_holes && rest.bytes() >= SMALLEST_CELL {
-            self.deferred.fragments.set_aside(rest);
+        if self.bump.blocks.fills_holes && rest.bytes() >= SMALLEST_CELL {
+            self.bump.fragments.set_aside(rest);
             self.clock.given_bytes = self.clock.given_bytes.saturating_sub(rest.bytes());
         }
     }
 
     fn enter_hole(&mut self, hole: Hole) {
-        self.deferred.hole = hole;
-        self.deferred.hole_start = hole.start;
+        self.bump.hole = hole;
+        self.bump.hole_start = hole.start;
         self.clock.given_bytes += hole.bytes();
         let calls = self.every_allocation_calls();
         let context = self.context_mut();
@@ -158,10 +158,10 @@ impl Heap {
     /// When the passes of an epoch are done, which promoted so many objects: whether holes are filled from now on, until the next are
     /// done, and whether young objects leave much room when they die.
     pub fn judge_fragmentation(&mut self, promoted: u64) {
-        let older = self.deferred.blocks.used_bytes().saturating_sub(self.clock.given_bytes);
+        let older = self.bump.blocks.used_bytes().saturating_sub(self.clock.given_bytes);
         let cell = self.statistics.live_bytes / self.statistics.live_objects.max(1);
-        self.deferred.blocks.fills_holes = older > self.explained_bytes();
-        self.deferred.young_leave_room = promoted.saturating_mul(cell) < self.epoch_bytes() / 4;
+        self.bump.blocks.fills_holes = older > self.explained_bytes();
+        self.bump.young_leave_room = promoted.saturating_mul(cell) < self.epoch_bytes() / 4;
     }
 
     /// Bytes of an epoch: as the options say, or a part of the live heap. What an epoch costs beside its survivors grows with the
@@ -171,7 +171,7 @@ impl Heap {
         let least = self.options.epoch_bytes;
         match self.options.epoch_grows && self.options.heap_limit.is_none() {
             true => {
-                let least = if self.deferred.long_epochs { least * LONG_EPOCH } else { least };
+                let least = if self.bump.long_epochs { least * LONG_EPOCH } else { least };
                 (self.statistics.live_bytes / LIVE_BYTES_PER_EPOCH_BYTE).min(GROWN_EPOCH_MAX).max(least)
             }
             false => least,
@@ -182,8 +182,7 @@ impl Heap {
     /// makes do with half as many of them, if most die: where they died there is room again.
     pub fn flip_at(&self) -> u64 {
         let epoch = self.epoch_bytes();
-        let hurries =
-            self.deferred.blocks.fills_holes && self.deferred.young_leave_room && self.is_larger_than_explained();
+        let hurries = self.bump.blocks.fills_holes && self.bump.young_leave_room && self.is_larger_than_explained();
         if hurries { epoch / 2 } else { epoch }
     }
 
@@ -191,7 +190,7 @@ impl Heap {
     pub fn is_larger_than_explained(&self) -> bool {
         let epoch = self.epoch_bytes();
         let most = self.explained_bytes().saturating_add(epoch - epoch / EXCESS_OF_EPOCH);
-        self.deferred.blocks.used_bytes() > most
+        self.bump.blocks.used_bytes() > most
     }
 
     /// Bytes of blocks that the mature objects in them explain.

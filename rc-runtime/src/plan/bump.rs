@@ -1,0 +1,45 @@
+//! What the plans share that allocate by bumping a cursor, the deferred and the trace plan: blocks with holes, the room for a
+//! cell, and safepoints at which the collector has its turn.
+//!
+//! Young objects are on no list and have no bit; a sweep finds holes between the live bits of older ones. Which objects have
+//! live bits, and when, is the plan's own business.
+
+pub mod block;
+mod retire;
+mod room;
+mod safepoint;
+
+use block::fragments::Fragments;
+use block::{BlockSpace, Hole};
+
+/// Where the small objects of a heap lie, and where the next one goes.
+#[derive(Debug)]
+pub struct BumpSpace {
+    /// The blocks.
+    pub blocks: BlockSpace,
+    /// The hole in which compiled code allocates, and the part of it whose objects were not counted yet.
+    pub(crate) hole: Hole,
+    pub(crate) hole_start: u64,
+    /// Where objects go that do not fit there.
+    pub(crate) fragments: Fragments,
+    /// Of what was allocated in the last epoch that has ended, most died young.
+    pub(crate) young_leave_room: bool,
+    /// Epochs are long: the driver has learnt that it saves work.
+    pub long_epochs: bool,
+}
+
+impl BumpSpace {
+    /// Of the heap with that number. Zeal reuses no memory.
+    pub(crate) fn new(owner: u32, zeal: bool) -> BumpSpace {
+        let mut blocks = BlockSpace::default();
+        (blocks.owner, blocks.quarantine) = (owner, zeal);
+        BumpSpace {
+            blocks,
+            hole: Hole::NONE,
+            hole_start: 0,
+            fragments: Fragments::default(),
+            young_leave_room: false,
+            long_epochs: false,
+        }
+    }
+}

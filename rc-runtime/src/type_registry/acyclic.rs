@@ -1,0 +1,39 @@
+//! Static acyclicity: a type is acyclic when it says so, when it has no references, or when following the
+//! declared field types from it never leads back to it nor to a field of unknown type. An acyclic object is never a
+//! candidate for the cycle detector. `[CANDIDATE]`
+
+use crate::descriptor::{SlotKind, TypeDescriptor};
+use std::collections::HashSet;
+
+/// Follows the declared field types; anything undeclared could be anything.
+pub(super) fn may_reach_itself(start: &TypeDescriptor) -> bool {
+    let mut seen: HashSet<*const TypeDescriptor> = HashSet::new();
+    let mut queue: Vec<*const TypeDescriptor> = vec![start];
+    while let Some(next) = queue.pop() {
+        // SAFETY: field types are constants of the same program as the descriptor that names them.
+        let descriptor = unsafe { &*next };
+        if descriptor.check().is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
+            return true;
+        }
+        let fields = [
+            (descriptor.ref_types, descriptor.ref_count),
+            (descriptor.element_ref_types, descriptor.element_ref_count),
+        ];
+        for (table, count) in fields {
+            if count > 0 && table.is_null() {
+                return true;
+            }
+            for index in 0..count as usize {
+                // SAFETY: a non-null table has one entry per reference.
+                let field = unsafe { *table.wrapping_add(index) };
+                if field.is_null() || std::ptr::eq(field, start) {
+                    return true;
+                }
+                if seen.insert(field) {
+                    queue.push(field);
+                }
+            }
+        }
+    }
+    false
+}
