@@ -400,6 +400,33 @@ typedef struct tally_shadow_entry {
 } tally_shadow_entry;
 extern tally_shadow_entry *llvm_gc_root_chain;
 
+/* ---- Frames of code that other tools compiled -----------------------------------------------------------------------
+ * For hosts that link by themselves what stock llc or clang made of a module with one of LLVM's own strategies. `tally build` does
+ * all this for the objects that it is given. Nothing counts the references of such code: it runs on the trace plan. */
+
+/* tally_frames.kind: the table in which LLVM describes the roots. */
+#define TALLY_FRAMES_STATEPOINTS 1u   /* statepoint-example, coreclr: the section .llvm_stackmaps, from `begin` to `end` */
+#define TALLY_FRAMES_OCAML 2u         /* ocaml: `begin` is the symbol caml<Module>__frametable */
+#define TALLY_FRAMES_ERLANG 3u        /* erlang: the section .note.gc of the file that this record was loaded from */
+#define TALLY_FRAMES_SHADOW_STACK 4u  /* shadow-stack: the roots are in llvm_gc_root_chain; this says that the plan is trace */
+
+typedef struct tally_frames {
+    uint32_t version;                    /* TALLY_FRAMES_VERSION */
+    uint32_t kind;                       /* TALLY_FRAMES_… */
+    const char *name;                    /* of the code, for messages; or null */
+    const void *begin, *end;             /* the table; null where the kind does not need it */
+} tally_frames;
+TALLY__ASSERT(offsetof(tally_frames, kind) == 4 && offsetof(tally_frames, name) == 8, "tally_frames");
+TALLY__ASSERT(offsetof(tally_frames, begin) == 16 && offsetof(tally_frames, end) == 24, "tally_frames");
+TALLY__ASSERT(sizeof(tally_frames) == 32, "tally_frames");
+
+#define TALLY_FRAMES_VERSION 1u
+
+/* [leaf] The roots of this code are roots from now on, until it is unregistered: before the code goes away. Call it before the
+ * code runs. A table that cannot be read ends the process with status 2. */
+void tally_register_frames(const tally_frames *frames);
+void tally_unregister_frames(const tally_frames *frames);
+
 /* ---- What lowered code emits and calls by itself ---------------------------------------------------------------------
  * For frontends that lower on their own, and for reading lowered IR. */
 
@@ -448,6 +475,8 @@ typedef struct tally_module {
 #define TALLY_MODULE_LENDS 2u
 /* The module calls tally_get_statistics: heaps count allocations from their start. */
 #define TALLY_MODULE_COUNTS 4u
+/* Its stack maps are those of statepoints. With TALLY_MODULE_TRACE. */
+#define TALLY_MODULE_STATEPOINTS 16u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);

@@ -203,7 +203,7 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
         if frame.needs_rbx && !knows_rbx {
             return Some(UnwindEnd::Malformed { registers, fault: StackFault::RbxHidden });
         }
-        if self.reach == Reach::TwiceAsDeep && self.steps > 2 * self.steps_above {
+        if self.reach == Reach::TwiceAsDeep && !frame.needs_unwinder && self.steps > 2 * self.steps_above {
             return Some(UnwindEnd::Managed { registers });
         }
         if let Err(fault) = visit_frame(&frame, &registers, &mut self.read_word, &mut self.visit) {

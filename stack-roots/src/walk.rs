@@ -67,7 +67,7 @@ pub fn walk_some<F: Lookup + ?Sized>(
             }
         }
         let Some(frame) = seen else { break WalkEnd::Unknown { registers } };
-        if frame.needs_rbx && registers.rbx.is_none() {
+        if (frame.needs_rbx && registers.rbx.is_none()) || frame.needs_unwinder {
             break WalkEnd::NeedsUnwinder { registers };
         }
         let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
@@ -142,7 +142,8 @@ pub enum WalkEnd {
         /// Of that frame.
         registers: Registers,
     },
-    /// A managed frame that addresses roots by rbx, whose value only the unwinder can find.
+    /// A managed frame that addresses roots by rbx, whose value only the unwinder can find, or that keeps no frame
+    /// pointer.
     NeedsUnwinder {
         /// Of that frame, rbx missing.
         registers: Registers,

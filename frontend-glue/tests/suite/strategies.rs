@@ -1,6 +1,10 @@
 //! Strategies without a write barrier, which Tally compiles for the trace plan: `gc "trace"`, LLVM's `"ocaml"` and
 //! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
-//! looks at what its roots hold.
+//! looks at what its roots hold. Below are the same strategies as stock tools compile them.
+
+mod statepoints;
+mod stock;
+mod tables;
 
 use tally_kit::folder::Folder;
 
@@ -71,10 +75,15 @@ done:
 }
 "#;
 
+/// The program of a strategy.
+fn program(strategy: &str) -> String {
+    let program = PROGRAM.replace("  call void @ring()\n", &"  call void @ring()\n".repeat(16));
+    program.replace("STRATEGY", strategy)
+}
+
 /// Runs the program in all ways; `options` say how its strategy is understood.
 fn holds_its_list(strategy: &str, options: &[&str]) {
-    let program = PROGRAM.replace("  call void @ring()\n", &"  call void @ring()\n".repeat(16));
-    let folder = Folder::with(&[("list.ll", &program.replace("STRATEGY", strategy))]);
+    let folder = Folder::with(&[("list.ll", &program(strategy))]);
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB"], &["--zeal"]];
     for (level, way) in LEVELS.iter().flat_map(|level| ways.map(|way| (level, way))) {
         let outcome = folder.tally(&[&["run", "--opt", level], options, way, &["list.ll"]].concat());
