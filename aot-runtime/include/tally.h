@@ -455,7 +455,7 @@ typedef struct tally_root_info {
 /* One module (symbol `tally.module`). */
 typedef struct tally_module {
     uint32_t version; /* TALLY_MODULE_VERSION */
-    uint32_t flags;   /* TALLY_MODULE_PROMPT or 0 */
+    uint32_t flags;   /* TALLY_MODULE_… */
     const char *name;
     const void *stack_maps;   /* this object's .llvm_stackmaps, or null */
     uint64_t stack_maps_size; /* of that section; 0 = not known */
@@ -475,6 +475,8 @@ typedef struct tally_module {
 #define TALLY_MODULE_LENDS 2u
 /* The module calls tally_get_statistics: heaps count allocations from their start. */
 #define TALLY_MODULE_COUNTS 4u
+/* It is of the trace plan. */
+#define TALLY_MODULE_TRACE 8u
 /* Its stack maps are those of statepoints. With TALLY_MODULE_TRACE. */
 #define TALLY_MODULE_STATEPOINTS 16u
 

@@ -221,11 +221,12 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
         .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
 }
 
-/// Bytes from `address` to the end of the mapping that holds it.
+/// Bytes from `address` to the end of the mapping that holds it, if that can be read.
 pub(crate) fn readable_bytes_from(address: u64) -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let end = maps.lines().find_map(|line| {
-        let (start, end) = line.split(' ').next()?.split_once('-')?;
+        let (range, rights) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-').filter(|_| rights.starts_with('r'))?;
         let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
         (start..end).contains(&address).then_some(end)
     });

@@ -20,7 +20,7 @@ use crate::module::registry::text;
 use crate::stack::diversion::{self, Removal};
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
-use crate::stack::shadow_stack::{self, ShadowTypes};
+use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
@@ -168,8 +168,16 @@ impl StackRoots {
                 visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
             }
         });
+        let types = &mut self.shadow_types;
+        let visit = |slot, meta| {
+            visit(slot, meta);
+            types.bytes(meta)
+        };
         // SAFETY: the stack of this thread.
-        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
+        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
+        if end == ChainEnd::Gone {
+            shadow_stack::stop_at_lost_frames();
+        }
     }
 }
 
@@ -193,10 +201,13 @@ impl RootSource for StackRoots {
             slots += 1;
             self.shadow_types.visit_root(slot, meta, |object| {
                 take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
-            });
+            })
         };
         // SAFETY: the stack of this thread.
-        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
+        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
+        if end == ChainEnd::Gone {
+            shadow_stack::stop_at_lost_frames();
+        }
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
     }
@@ -448,6 +459,15 @@ impl StackReader {
         // SAFETY: between the stack pointer and the end of this thread's stack.
         Some(unsafe { *(address as *const u64) })
     }
+}
+
+/// The lowest address of the calling thread's stack; the highest of all where the C library does not know it.
+fn stack_low() -> u64 {
+    thread_local!(static LOW: u64 = match Stack::of_this_thread() {
+        Stack { high: 0, .. } => !7,
+        stack => stack.low,
+    });
+    LOW.with(|low| *low)
 }
 
 /// One past the calling thread's stack.

@@ -2,6 +2,7 @@
 //! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
 //! looks at what its roots hold. Below are the same strategies as stock tools compile them.
 
+mod shadow_stack;
 mod statepoints;
 mod stock;
 mod tables;

@@ -21,7 +21,7 @@ const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
 const OF_STATEPOINTS: [&str; 2] = ["statepoint-example", "coreclr"];
 
 /// How the names of the intrinsics begin that are statepoints.
-const STATEPOINT: &str = "llvm.experimental.gc.statepoint";
+pub(crate) const STATEPOINT: &str = "llvm.experimental.gc.statepoint";
 
 /// The strategy of LLVM's own whose roots are in a chain that collections follow.
 pub(crate) const SHADOW_STACK: &str = "shadow-stack";
