@@ -392,6 +392,23 @@ void llvm_gc_collect(void);
  * argument of its llvm.gcroot: a descriptor, or null. The walk is over before the first call: `visit` may do anything. */
 void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta));
 
+/* One root of one frame of the calling thread's stack. */
+typedef struct tally_stack_root {
+    void **slot;                 /* the word in the frame, or the first of those that `meta` describes */
+    const void *meta;            /* the second argument of its llvm.gcroot, or null */
+    const char *name, *function; /* of the variable and its function, in code that Tally compiled; else null */
+    const void *return_address;  /* of the call that the frame is stopped in; null for roots of llvm_gc_root_chain */
+    const void *stack_pointer;   /* of the frame at that call: equal for the roots of one frame */
+} tally_stack_root;
+TALLY__ASSERT(offsetof(tally_stack_root, meta) == 8 && offsetof(tally_stack_root, name) == 16, "tally_stack_root");
+TALLY__ASSERT(offsetof(tally_stack_root, return_address) == 32, "tally_stack_root");
+TALLY__ASSERT(sizeof(tally_stack_root) == 48, "tally_stack_root");
+
+/* [safepoint] Calls `visit` with each root of each frame on the calling thread's stack, innermost first, for a collector of your
+ * own. As with llvm_cg_walk_gcroots, roots that do not matter at their call are left out, and the walk is over before the first
+ * call. The struct and its texts are there until `visit` returns. */
+void tally_walk_roots(void (*visit)(const tally_stack_root *root, void *data), void *data);
+
 /* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled, which follow each entry; they are roots like any
  * others while the chain lies on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
 typedef struct tally_shadow_entry {

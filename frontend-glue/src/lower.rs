@@ -86,9 +86,10 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
         return Err(findings);
     }
     let managed: Vec<Value> = source::managed_functions(module, &options.gc_names);
-    let has_statepoints = source::foreign::has_statepoints(module, &options.gc_names);
-    let is_of_llvm = has_statepoints
-        || (options.traces_shadow_stack && source::foreign::has_shadow_stack(module, &options.gc_names));
+    let has_statepoints = source::foreign::has_statepoints(module, &options.gc_names)
+        && (options.traces_llvms || source::foreign::allocates(module));
+    let is_of_llvm =
+        has_statepoints || (options.traces_llvms && source::foreign::has_shadow_stack(module, &options.gc_names));
     let plan = match managed.first() {
         Some(&function) => source::plan_of(function, &options.gc_names),
         // LLVM compiles its gc functions, and describes their roots: all else is as in any lowered module.

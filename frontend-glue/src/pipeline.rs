@@ -45,8 +45,8 @@ pub struct CompileOptions {
     pub patterns: Option<Patterns>,
     /// The place where the code will run.
     pub destination: Destination,
-    /// Whether code of LLVM's strategy `shadow-stack` runs on the trace plan; if not, on the plan of the other modules.
-    pub traces_shadow_stack: bool,
+    /// Whether code that LLVM compiles, by a strategy of its own, runs on Tally's trace plan.
+    pub traces_llvms: bool,
     /// An object whose roots LLVM describes and nothing counts, with which the program is linked.
     pub beside: Option<PathBuf>,
 }
@@ -143,9 +143,10 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
     let plan = whole_program::one_plan(&modules, files, &options.gc_names).map_err(refused)?;
     let plan = whole_program::plan_beside(options.beside.as_deref(), plan).map_err(refused)?;
     whole_program::no_roots_unread(&modules, files, &options.gc_names).map_err(refused)?;
-    let traces_shadow_stack = plan.is_none_or(|plan| plan == Plan::Trace);
-    whole_program::adopt(&modules, options, traces_shadow_stack);
-    let options = &CompileOptions { traces_shadow_stack, ..options.clone() };
+    let has_a_heap = options.beside.is_some() || whole_program::has_a_heap(&modules, &options.gc_names);
+    let traces_llvms = has_a_heap && plan.is_none_or(|plan| plan == Plan::Trace);
+    whole_program::adopt(&modules, options, traces_llvms);
+    let options = &CompileOptions { traces_llvms, ..options.clone() };
     let compiled = modules.iter().zip(files).enumerate();
     compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()
 }
@@ -247,7 +248,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
-        traces_shadow_stack: options.traces_shadow_stack,
+        traces_llvms: options.traces_llvms,
         ..LowerOptions::default()
     };
     let report = lower::lower(module, &lower_options).map_err(CompileError::Contract)?;

@@ -25,12 +25,12 @@ use crate::{llvm, lower, pipeline};
 const ASYNCHRONOUS: u64 = 2;
 
 /// Makes the modules of one program fit together.
-pub fn adopt(modules: &[Module], options: &CompileOptions, traces_shadow_stack: bool) {
+pub fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: bool) {
     let gc_names = &options.gc_names;
     let is_of_llvm = |module: &Module| {
         let raw = llvm::Module::of(module);
-        source::foreign::has_statepoints(raw, gc_names)
-            || (traces_shadow_stack && source::foreign::has_shadow_stack(raw, gc_names))
+        traces_llvms
+            && (source::foreign::has_statepoints(raw, gc_names) || source::foreign::has_shadow_stack(raw, gc_names))
     };
     let is_managed = |module: &Module| {
         let managed = || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
@@ -57,6 +57,16 @@ pub fn adopt(modules: &[Module], options: &CompileOptions, traces_shadow_stack: 
             make_unwindable(module);
         }
     }
+}
+
+/// Whether a module has something of Tally's, or makes objects of its heap.
+pub(crate) fn has_a_heap(modules: &[Module], gc_names: &[(String, Plan)]) -> bool {
+    modules.iter().any(|module| {
+        let raw = llvm::Module::of(module);
+        pipeline::is_lowered(module)
+            || !source::managed_functions(raw, gc_names).is_empty()
+            || source::foreign::allocates(raw)
+    })
 }
 
 /// A heap has one plan, and so has a program. Returns it, if a module asks for one, or a finding about the first module of another plan than those before.

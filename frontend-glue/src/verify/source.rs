@@ -98,7 +98,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     }
     let managed: HandleSet<Value> = managed_functions(module, gc_names).into_iter().collect();
     let any_managed = !managed.is_empty();
-    let is_taken = any_managed || foreign::has_statepoints(module, gc_names);
+    let is_taken = any_managed || foreign::has_statepoints(module, gc_names) && foreign::allocates(module);
     if any_managed {
         check.declarations();
         check.context();

@@ -12,7 +12,6 @@ use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY};
-use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
 const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
@@ -31,12 +30,7 @@ const COMPILED: [&str; 2] = ["ocaml", "erlang"];
 
 /// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
 pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
-    let allocates = || {
-        let functions = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.allocates());
-        let mut functions = functions.filter_map(|symbol| module.function(symbol.name));
-        functions.any(|function| !function.has_body() && function.users().next().is_some())
-    };
-    (COMPILED.contains(&strategy) && allocates()).then_some(Plan::Trace)
+    (COMPILED.contains(&strategy) && allocates(module)).then_some(Plan::Trace)
 }
 
 /// Whether a function of the module is compiled by LLVM to statepoints, and `opt` has put them in already. Their stack maps
@@ -45,6 +39,11 @@ pub(crate) fn has_statepoints(module: Module, gc_names: &[(String, Plan)]) -> bo
     let is_used = |intrinsic: &Value| intrinsic.name().starts_with(STATEPOINT) && intrinsic.users().next().is_some();
     module.functions().any(|function| is_used(&function))
         && functions_of_llvm(module, gc_names).any(|(_, gc)| OF_STATEPOINTS.contains(&gc.as_str()))
+}
+
+/// Whether the module makes objects of Tally's heap, or names a function that does.
+pub(crate) fn allocates(module: Module) -> bool {
+    module.functions().any(|function| is_allocator(function) && function.users().next().is_some())
 }
 
 /// Whether LLVM's strategy `shadow-stack` compiles a function of the module.
