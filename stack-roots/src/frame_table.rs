@@ -19,7 +19,7 @@ mod builder;
 
 pub use builder::TableError;
 
-use crate::root_records::{self, DEOPT_RECORD_ID, RootSlot};
+use crate::root_records::{self, BaseRegister, DEOPT_RECORD_ID, RootSlot};
 use crate::stack_map::{Function, StackMap};
 use crate::statepoint;
 use builder::Builder;
@@ -89,6 +89,7 @@ impl FrameTable {
     /// Builds the table of calls that other tables than stack maps describe, in code without frame pointers.
     pub fn of_calls(calls: impl IntoIterator<Item = Call>) -> Result<FrameTable, TableError> {
         let mut builder = Builder::new(false);
+        builder.counts_from_prologue = true;
         for Call { pc, frame_size, roots } in calls {
             builder.functions.push(PlacedFunction { address: pc, stack_size: frame_size });
             builder.add_call(pc, 0, roots)?;
@@ -132,6 +133,7 @@ impl FrameTable {
             roots: &self.roots[first..first + usize::from(site.root_count)],
             needs_rbx: site.needs_rbx,
             needs_unwinder: site.needs_unwinder,
+            counts_from_prologue: site.counts_from_prologue,
         }
     }
 }
@@ -202,9 +204,18 @@ pub struct Frame<'t> {
     pub needs_rbx: bool,
     /// Whether only the unwinder finds its caller: the code keeps no frame pointer.
     pub needs_unwinder: bool,
+    /// Whether offsets from rsp count from where the prologue has left it. A call may have pushed arguments since.
+    pub counts_from_prologue: bool,
 }
 
 impl Frame<'_> {
+    /// The caller's stack pointer by the size of the frame, if roots count from rsp as the prologue has left it.
+    pub(crate) fn caller_sp(&self, sp: u64) -> Option<u64> {
+        let counts = |root: &RootSlot| root.location.base() == BaseRegister::Rsp;
+        let size = self.function.stack_size.filter(|_| self.counts_from_prologue && self.roots.iter().any(counts))?;
+        Some(sp.wrapping_add(size).wrapping_add(8))
+    }
+
     /// Distance of the return address from the function's start.
     pub fn call_site_offset(&self) -> u64 {
         self.pc.wrapping_sub(self.function.address)
@@ -228,13 +239,21 @@ struct CallSite {
     root_count: u16,
     needs_rbx: bool,
     needs_unwinder: bool,
+    counts_from_prologue: bool,
 }
 
 const _: () = assert!(size_of::<CallSite>() == 24);
 
 impl CallSite {
-    const VACANT: CallSite =
-        CallSite { pc: 0, function: u32::MAX, first_root: 0, root_count: 0, needs_rbx: false, needs_unwinder: false };
+    const VACANT: CallSite = CallSite {
+        pc: 0,
+        function: u32::MAX,
+        first_root: 0,
+        root_count: 0,
+        needs_rbx: false,
+        needs_unwinder: false,
+        counts_from_prologue: false,
+    };
 
     #[inline]
     fn is_taken(&self) -> bool {

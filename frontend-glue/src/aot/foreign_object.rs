@@ -83,13 +83,6 @@ impl ForeignObject {
     }
 }
 
-/// Whether the file begins as ELF files do.
-pub(crate) fn is_elf(path: &Path) -> bool {
-    let mut beginning = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut beginning));
-    read.is_ok() && beginning == *b"\x7fELF"
-}
-
 /// The section that LLVM's strategy `erlang` writes.
 const ERLANG: &str = ".note.gc";
 

@@ -1,6 +1,6 @@
 //! `tally build`: link an executable.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,9 +8,10 @@ use super::failure::Failure;
 use super::messages::Messages;
 use super::options::Compiling;
 use super::remarks::Remarks;
-use crate::aot::foreign_object::{self, ForeignObject, is_elf};
+use crate::aot::foreign_object::{self, ForeignObject};
 use crate::aot::output_file;
 use crate::aot::{self, Shape};
+use crate::load::source_file;
 use crate::pipeline::{self, CompileOptions, Destination};
 
 /// Link an executable
@@ -54,8 +55,13 @@ impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
         output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
-        let (foreign, files): (Vec<PathBuf>, _) = self.files.iter().cloned().partition(|file| is_elf(file));
-        let foreign = foreign.into_iter().map(read_object).collect::<Result<Vec<_>, _>>()?;
+        let (mut foreign, mut files) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            match source_file::read_object(file)? {
+                Some(bytes) => foreign.push(object_of(file, bytes)?),
+                None => files.push(file.clone()),
+            }
+        }
         let described = foreign.iter().find(|object| !object.tables.is_empty()).map(|object| object.file.clone());
         let options = CompileOptions { beside: described, ..options };
         let mut objects = pipeline::compile(&files, &options).map_err(|error| self.messages.failure(error))?;
@@ -70,8 +76,6 @@ impl Build {
     }
 }
 
-fn read_object(file: PathBuf) -> Result<ForeignObject, Failure> {
-    let named = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", file.display()));
-    let bytes = std::fs::read(&file).map_err(|error| named(&error))?;
-    ForeignObject::read(&file, bytes).map_err(|error| named(&error))
+fn object_of(file: &Path, bytes: Vec<u8>) -> Result<ForeignObject, Failure> {
+    ForeignObject::read(file, bytes).map_err(|error| Failure(format!("{}: {error}", file.display())))
 }

@@ -3,6 +3,7 @@
 //! looks at what its roots hold. Below are the same strategies as stock tools compile them.
 
 mod shadow_stack;
+mod shapes_of_llvm;
 mod statepoints;
 mod stock;
 mod tables;

@@ -17,6 +17,7 @@ pub(super) struct Builder {
     lists: HashMap<Vec<RootSlot>, u32>,
     pub(super) foreign_records: usize,
     needs_unwinder: bool,
+    pub(super) counts_from_prologue: bool,
 }
 
 impl Builder {
@@ -46,8 +47,9 @@ impl Builder {
         let needs_rbx = roots.iter().any(|root| root.location.base() == BaseRegister::Rbx);
         let function = index(self.functions.len() - 1)?;
         let first_root = self.store(roots)?;
-        let needs_unwinder = self.needs_unwinder;
-        self.calls.insert(pc, CallSite { pc, function, first_root, root_count, needs_rbx, needs_unwinder });
+        let (needs_unwinder, counts_from_prologue) = (self.needs_unwinder, self.counts_from_prologue);
+        let site = CallSite { pc, function, first_root, root_count, needs_rbx, needs_unwinder, counts_from_prologue };
+        self.calls.insert(pc, site);
         Ok(())
     }
 

@@ -145,6 +145,9 @@ impl Foreign {
 fn advice(strategy: &str) -> String {
     match COMPILED.contains(&strategy) {
         true => format!("let Tally compile it: --gc-name {strategy}=trace"),
-        false => format!("give its functions gc \"{STRATEGY}\", or map the name: --gc-name {strategy}={STRATEGY}"),
+        false => format!(
+            "put statepoints in by opt -passes=rewrite-statepoints-for-gc, or give its functions gc \"{STRATEGY}\": \
+             --gc-name {strategy}={STRATEGY}"
+        ),
     }
 }

@@ -52,3 +52,85 @@ fn an_executable_without_its_erlang_tables_says_so() {
     assert_eq!(outcome.status, Some(2), "{outcome:?}");
     assert!(outcome.stderr.contains("--keep-section=.note.gc"), "{}", outcome.stderr);
 }
+
+/// A function that pushes the arguments of a call while a root is live: its offsets are wrong there.
+const PUSHES: &str = r#"
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @llvm_gc_allocate(i32)
+declare void @llvm_gc_collect()
+define void @many(i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %f, i64 %g, i64 %h, i64 %i, i64 %j) noinline minsize optsize gc "STRATEGY" {
+  call void @llvm_gc_collect()
+  %x = call ptr @llvm_gc_allocate(i32 16)
+  store i64 9, ptr %x
+  ret void
+}
+define i32 @f(i32 %n) noinline minsize optsize gc "STRATEGY" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %object = call ptr @llvm_gc_allocate(i32 16)
+  store ptr %object, ptr %root
+  store i64 7, ptr %object
+  call void @many(i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7, i64 8, i64 9, i64 10)
+  %kept = load ptr, ptr %root
+  %seven = load i64, ptr %kept
+  %status = trunc i64 %seven to i32
+  %wrong = sub i32 %status, 7
+  ret i32 %wrong
+}
+define i32 @main() gc "STRATEGY" {
+  %r = call i32 @f(i32 1000)
+  ret i32 %r
+}
+"#;
+
+#[test]
+fn frames_that_push_arguments_are_named_or_compiled_otherwise() {
+    for strategy in ["ocaml", "erlang"] {
+        let folder = Folder::with(&[("list.ll", &PUSHES.replace("STRATEGY", strategy))]);
+        llc(&folder, "list", &[]);
+        folder.build(&["list.o"]);
+        let outcome = folder.program(&[], &[]);
+        assert_eq!(outcome.status, Some(5), "{strategy}: {outcome:?}");
+        assert!(outcome.stderr.contains("-no-x86-call-frame-opt"), "{}", outcome.stderr);
+        llc(&folder, "list", &["-no-x86-call-frame-opt"]);
+        folder.build(&["list.o"]);
+        assert_eq!(folder.program(&[], &[]).status, Some(0), "{strategy}");
+    }
+}
+
+#[test]
+fn frames_of_dynamic_size_are_walked() {
+    let dynamic = DYNAMIC.replace("STRATEGY", "erlang");
+    let folder = Folder::with(&[("list.ll", &dynamic)]);
+    llc(&folder, "list", &["-O2"]);
+    folder.build(&["list.o"]);
+    assert_eq!(folder.program(&[], &[]).status, Some(0));
+}
+
+const DYNAMIC: &str = r#"
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @llvm_gc_allocate(i32)
+declare void @llvm_gc_collect()
+declare void @use(ptr)
+define i32 @f(i32 %n) noinline gc "STRATEGY" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %object = call ptr @llvm_gc_allocate(i32 16)
+  store ptr %object, ptr %root
+  store i64 7, ptr %object
+  %d = alloca i8, i32 %n
+  store volatile i8 3, ptr %d
+  call void @llvm_gc_collect()
+  %x = call ptr @llvm_gc_allocate(i32 16)
+  store i64 9, ptr %x
+  %kept = load ptr, ptr %root
+  %seven = load i64, ptr %kept
+  %status = trunc i64 %seven to i32
+  %wrong = sub i32 %status, 7
+  ret i32 %wrong
+}
+define i32 @main() gc "STRATEGY" {
+  %r = call i32 @f(i32 1000)
+  ret i32 %r
+}
+"#;
