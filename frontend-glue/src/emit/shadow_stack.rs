@@ -3,8 +3,8 @@
 //! LLVM moves the rooted variables of such a function into an entry of a list, late, and stumbles over three things that are
 //! right for all other code (LLVM 22, `ShadowStackGCLowering.cpp`):
 //!
-//! - The inliner marks where a variable lives. The marks are left behind on what is no variable any more: "Broken function
-//!   found". They are removed, and inlined variables move to the entry block.
+//! - The inliner marks where a variable lives. The marks are left behind on what is no variable any more, which LLVM's verifier calls
+//!   broken. They are removed, and inlined variables move to the entry block.
 //! - A root that is no pointer (an integer, a struct) and is not stored to at once crashes it. It is made zero in the entry
 //!   block.
 //! - `longjmp` leaves frames without unlinking them, and the list would begin with frames that are gone. So where a function
@@ -85,4 +85,33 @@ fn restore_head(builder: &Builder, call: Call) {
     builder.store(builder.load(pointer, head), noted);
     builder.before(behind);
     builder.store(builder.load(pointer, noted), head);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    /// As the inliner leaves it: the root of a function that was called in a loop, and a plain variable beside it.
+    const INLINED: &str = "declare void @llvm.gcroot(ptr, ptr)\ndeclare void @use(ptr)\n\
+        declare void @llvm.lifetime.start.p0(ptr)\ndeclare void @llvm.lifetime.end.p0(ptr)\n\
+        define void @f() gc \"shadow-stack\" {\n  %plain = alloca i64\n  br label %loop\nloop:\n  %root = alloca ptr\n  \
+        call void @llvm.lifetime.start.p0(ptr %root)\n  call void @llvm.lifetime.start.p0(ptr %plain)\n  \
+        call void @llvm.gcroot(ptr %root, ptr null)\n  call void @use(ptr %root)\n  \
+        call void @llvm.lifetime.end.p0(ptr %plain)\n  call void @llvm.lifetime.end.p0(ptr %root)\n  br label %loop\n}\n";
+
+    #[test]
+    fn an_inlined_root_has_no_marks_and_lies_in_the_entry_block() {
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(INLINED.as_bytes(), "m.ll");
+        let module = context.create_module_from_ir(buffer).unwrap();
+        make_ready(Module::of(&module));
+        module.verify().unwrap();
+        let text = module.print_to_string().to_string();
+        let marks: Vec<&str> = text.lines().filter(|line| line.contains("call void @llvm.lifetime")).collect();
+        assert!(marks.len() == 2 && marks.iter().all(|mark| mark.contains("%plain")), "{text}");
+        let (entry, _) = text.split_once("loop:").unwrap();
+        assert!(entry.contains("%root = alloca ptr"), "{text}");
+    }
 }
