@@ -144,7 +144,7 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
     let plan = whole_program::plan_beside(options.beside.as_deref(), plan).map_err(refused)?;
     whole_program::no_roots_unread(&modules, files, &options.gc_names).map_err(refused)?;
     let has_a_heap = options.beside.is_some() || whole_program::has_a_heap(&modules, &options.gc_names);
-    let traces_llvms = has_a_heap && plan.is_none_or(|plan| plan == Plan::Trace);
+    let traces_llvms = has_a_heap && plan.is_none_or(|plan| !plan.has_barrier());
     whole_program::adopt(&modules, options, traces_llvms);
     let options = &CompileOptions { traces_llvms, ..options.clone() };
     let compiled = modules.iter().zip(files).enumerate();

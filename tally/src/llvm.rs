@@ -86,7 +86,7 @@
 
 pub use tally_compiled::program::configure;
 pub use tally_compiled::program::options::RunOptions;
-pub use tally_compiled::stack::roots::{StackRoot, walk_roots};
+pub use tally_compiled::stack::root_listing::{StackRoot, walk_roots};
 pub use tally_llvm::diagnostic::Diagnostic;
 pub use tally_llvm::emit::level::Level;
 pub use tally_llvm::inkwell;

@@ -9,7 +9,8 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
-use crate::stack::roots::{StackRoot, StackRoots};
+use crate::stack::root_listing::StackRoot;
+use crate::stack::roots::StackRoots;
 use dashmap::DashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};

@@ -208,7 +208,7 @@ fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
             record.flags
         )
     })?;
-    match record.flags & MODULE_FLAG_STATEPOINTS != 0 && plan != Plan::Trace {
+    match record.flags & MODULE_FLAG_STATEPOINTS != 0 && plan.has_barrier() {
         true => Err(format!("statepoints and gc \"{}\", and only the trace plan has their roots", plan.strategy())),
         false => Ok(plan),
     }

@@ -15,7 +15,7 @@
 //! would be freed.
 
 use crate::module::loaded::{self, Snapshot};
-use crate::module::record::{LENT_ROOT, OWN_ROOT};
+use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::stack::diversion::{self, Removal};
 use crate::stack::plain_root::visit_plain_root;
@@ -30,7 +30,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::context::Context;
-use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
 use tally_heap::memory::range;
 use tally_heap::{Heap, ObjectRef, zeal};
@@ -38,9 +37,9 @@ use tally_heap::{Heap, ObjectRef, zeal};
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
 pub(crate) struct StackRoots {
-    snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<Snapshot>,
     version: u64,
-    shadow_types: ShadowTypes,
+    pub(super) shadow_types: ShadowTypes,
     rest: Option<Rest>,
     /// The program ran since the walk was last examined: the frames that wait may be gone.
     program_ran: bool,
@@ -74,7 +73,7 @@ const FRAMES_CHECKED: usize = 8192;
 const FRAMES_PER_STEP: u64 = 4;
 
 impl StackRoots {
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         let version = loaded::version();
         if version != self.version {
             self.snapshot = loaded::current();
@@ -156,73 +155,6 @@ impl StackRoots {
         self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
     }
-
-    /// Calls `visit` with every root of the calling thread's compiled frames, innermost first. Roots that the lowering
-    /// added are left out: a root and its shadow are one variable.
-    pub(crate) fn visit_roots(&mut self, context: &Context, mut visit: impl FnMut(StackRoot)) {
-        let Some(registers) = anchor(context) else { return };
-        self.refresh();
-        walk(Position::from(registers), &self.snapshot, usize::MAX, |root| {
-            let named = self.snapshot.roots.get(root.id);
-            if named.is_none_or(|named| !named.name.starts_with(OWN_ROOT)) {
-                visit(StackRoot {
-                    slot: root.slot_address as *mut u64,
-                    meta: named.map_or(0, |named| named.descriptor) as *const TypeDescriptor,
-                    return_address: root.pc,
-                    stack_pointer: root.sp,
-                    name: named.map(|named| named.name.clone()),
-                    function: named.map(|named| named.function.clone()),
-                });
-            }
-        });
-        let types = &mut self.shadow_types;
-        let visit = |slot, meta| {
-            let slot = slot as *mut u64;
-            visit(StackRoot { slot, meta, return_address: 0, stack_pointer: 0, name: None, function: None });
-            types.bytes(meta)
-        };
-        // SAFETY: the stack of this thread.
-        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
-        if end == ChainEnd::Gone {
-            shadow_stack::stop_at_lost_frames();
-        }
-    }
-}
-
-/// One root of a frame of compiled code.
-#[derive(Debug, Clone)]
-pub struct StackRoot {
-    /// The word in the frame that is the root, or the first of those that `meta` describes.
-    pub slot: *mut u64,
-    /// The second argument of its `llvm.gcroot`, or null.
-    pub meta: *const TypeDescriptor,
-    /// The return address of the call that its frame is stopped in; 0 for roots of LLVM's shadow stack, which knows no frames.
-    pub return_address: u64,
-    /// The stack pointer of the frame at that call; with the return address it tells one activation from another.
-    pub stack_pointer: u64,
-    /// The variable's name, in code that Tally compiled.
-    pub name: Option<Arc<str>>,
-    /// The function's name, in code that Tally compiled.
-    pub function: Option<Arc<str>>,
-}
-
-/// Returns the roots of all frames of compiled code on the calling thread's stack, innermost first: for a host's own
-/// collector. A root that does not matter at its frame's call, since it is not read again, is left out.
-///
-/// The slots are there until their frames go on. Called by native code that compiled code has called, to any depth.
-#[inline(never)]
-pub fn walk_roots() -> Vec<StackRoot> {
-    let here = 0_u64;
-    let context = tally_heap::context::current();
-    // SAFETY: [CONTEXT] this thread's context; nothing else uses it in this statement.
-    let exit = unsafe { &mut *context };
-    let before = (exit.exit_pc, exit.exit_sp, exit.exit_fp);
-    // No frame returns to 1: the unwinder takes the first step of the walk.
-    (exit.exit_pc, exit.exit_sp, exit.exit_fp) = (1, &raw const here as u64 & !7, 0);
-    let mut roots = vec![];
-    StackRoots::default().visit_roots(exit, |root| roots.push(root));
-    (exit.exit_pc, exit.exit_sp, exit.exit_fp) = before;
-    roots
 }
 
 impl RootSource for StackRoots {
@@ -297,14 +229,14 @@ impl RootSource for StackRoots {
 }
 
 /// The registers where compiled code left for the runtime; `None` when no compiled code runs.
-fn anchor(context: &Context) -> Option<Registers> {
+pub(super) fn anchor(context: &Context) -> Option<Registers> {
     let rbx = Some(context.exit_rbx);
     (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
 }
 
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
 /// Returns the number of frames visited, and the position where the walk goes on.
-fn walk(
+pub(super) fn walk(
     from: Position,
     snapshot: &Snapshot,
     limit: usize,
@@ -506,7 +438,7 @@ impl StackReader {
 }
 
 /// The lowest address of the calling thread's stack; the highest of all where the C library does not know it.
-fn stack_low() -> u64 {
+pub(super) fn stack_low() -> u64 {
     thread_local!(static LOW: u64 = match Stack::of_this_thread() {
         Stack { high: 0, .. } => !7,
         stack => stack.low,

@@ -1,7 +1,7 @@
 //! Objects that other tools compiled, and the tables in which LLVM describes their roots.
 //!
 //! `tally build MAIN.ll FOREIGN.o` links what stock `llc` or `clang` made of a module with one of LLVM's own strategies.
-//! [`ForeignObject::read`] finds the tables, and [`registrar`] writes a module whose constructor hands them to the
+//! [`ForeignObject::read`] finds the tables, and `registrar` writes a module whose constructor hands them to the
 //! runtime (`tally_compiled::module::foreign_frames`):
 //!
 //! | in the object | strategy | in the executable |

@@ -112,7 +112,7 @@ pub(crate) fn one_plan(
 /// ask for another.
 pub(crate) fn plan_beside(object: Option<&Path>, plan: Option<Plan>) -> Result<Option<Plan>, Diagnostic> {
     let Some(object) = object else { return Ok(plan) };
-    match plan.filter(|&plan| plan != Plan::Trace) {
+    match plan.filter(|plan| plan.has_barrier()) {
         None => Ok(Some(Plan::Trace)),
         Some(other) => {
             let message = format!(
