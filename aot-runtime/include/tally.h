@@ -392,6 +392,23 @@ void llvm_gc_collect(void);
  * argument of its llvm.gcroot: a descriptor, or null. The walk is over before the first call: `visit` may do anything. */
 void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta));
 
+/* One root of one frame of the calling thread's stack. */
+typedef struct tally_stack_root {
+    void **slot;                 /* the word in the frame, or the first of those that `meta` describes */
+    const void *meta;            /* the second argument of its llvm.gcroot, or null */
+    const char *name, *function; /* of the variable and its function, in code that Tally compiled; else null */
+    const void *return_address;  /* of the call that the frame is stopped in; null for roots of llvm_gc_root_chain */
+    const void *stack_pointer;   /* of the frame at that call: equal for the roots of one frame */
+} tally_stack_root;
+TALLY__ASSERT(offsetof(tally_stack_root, meta) == 8 && offsetof(tally_stack_root, name) == 16, "tally_stack_root");
+TALLY__ASSERT(offsetof(tally_stack_root, return_address) == 32, "tally_stack_root");
+TALLY__ASSERT(sizeof(tally_stack_root) == 48, "tally_stack_root");
+
+/* [safepoint] Calls `visit` with each root of each frame on the calling thread's stack, innermost first, for a collector of your
+ * own. As with llvm_cg_walk_gcroots, roots that do not matter at their call are left out, and the walk is over before the first
+ * call. The struct and its texts are there until `visit` returns. */
+void tally_walk_roots(void (*visit)(const tally_stack_root *root, void *data), void *data);
+
 /* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled, which follow each entry; they are roots like any
  * others while the chain lies on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
 typedef struct tally_shadow_entry {
@@ -399,6 +416,33 @@ typedef struct tally_shadow_entry {
     const void *map;
 } tally_shadow_entry;
 extern tally_shadow_entry *llvm_gc_root_chain;
+
+/* ---- Frames of code that other tools compiled -----------------------------------------------------------------------
+ * For hosts that link by themselves what stock llc or clang made of a module with one of LLVM's own strategies. `tally build` does
+ * all this for the objects that it is given. Nothing counts the references of such code: it runs on the trace plan. */
+
+/* tally_frames.kind: the table in which LLVM describes the roots. */
+#define TALLY_FRAMES_STATEPOINTS 1u   /* statepoint-example, coreclr: the section .llvm_stackmaps, from `begin` to `end` */
+#define TALLY_FRAMES_OCAML 2u         /* ocaml: `begin` is the symbol caml<Module>__frametable */
+#define TALLY_FRAMES_ERLANG 3u        /* erlang: the section .note.gc of the file that this record was loaded from */
+#define TALLY_FRAMES_SHADOW_STACK 4u  /* shadow-stack: the roots are in llvm_gc_root_chain; this says that the plan is trace */
+
+typedef struct tally_frames {
+    uint32_t version;                    /* TALLY_FRAMES_VERSION */
+    uint32_t kind;                       /* TALLY_FRAMES_… */
+    const char *name;                    /* of the code, for messages; or null */
+    const void *begin, *end;             /* the table; null where the kind does not need it */
+} tally_frames;
+TALLY__ASSERT(offsetof(tally_frames, kind) == 4 && offsetof(tally_frames, name) == 8, "tally_frames");
+TALLY__ASSERT(offsetof(tally_frames, begin) == 16 && offsetof(tally_frames, end) == 24, "tally_frames");
+TALLY__ASSERT(sizeof(tally_frames) == 32, "tally_frames");
+
+#define TALLY_FRAMES_VERSION 1u
+
+/* [leaf] The roots of this code are roots from now on, until it is unregistered: before the code goes away. Call it before the
+ * code runs. A table that cannot be read ends the process with status 2. */
+void tally_register_frames(const tally_frames *frames);
+void tally_unregister_frames(const tally_frames *frames);
 
 /* ---- What lowered code emits and calls by itself ---------------------------------------------------------------------
  * For frontends that lower on their own, and for reading lowered IR. */
@@ -428,7 +472,7 @@ typedef struct tally_root_info {
 /* One module (symbol `tally.module`). */
 typedef struct tally_module {
     uint32_t version; /* TALLY_MODULE_VERSION */
-    uint32_t flags;   /* TALLY_MODULE_PROMPT or 0 */
+    uint32_t flags;   /* TALLY_MODULE_… */
     const char *name;
     const void *stack_maps;   /* this object's .llvm_stackmaps, or null */
     uint64_t stack_maps_size; /* of that section; 0 = not known */
@@ -448,6 +492,10 @@ typedef struct tally_module {
 #define TALLY_MODULE_LENDS 2u
 /* The module calls tally_get_statistics: heaps count allocations from their start. */
 #define TALLY_MODULE_COUNTS 4u
+/* It is of the trace plan. */
+#define TALLY_MODULE_TRACE 8u
+/* Its stack maps are those of statepoints. With TALLY_MODULE_TRACE. */
+#define TALLY_MODULE_STATEPOINTS 16u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);

@@ -1,4 +1,6 @@
 //! Modules: the record of a lowered module, the registered modules, and their data about stacks.
+pub mod foreign_frames;
 pub(crate) mod loaded;
+mod loaded_file;
 pub mod record;
 pub mod registry;

@@ -41,7 +41,7 @@ const EXITS_MAX: u32 = 100;
 /// The heap of the thread that ran `main`; null when a host of another kind runs compiled code.
 static MAIN_HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
 /// The process ends while threads may still run compiled code: its modules stay registered.
-static EXITING: AtomicBool = AtomicBool::new(false);
+pub(crate) static EXITING: AtomicBool = AtomicBool::new(false);
 /// The exit status that the leak checks of ended threads require.
 static ENDED_THREADS_STATUS: AtomicI32 = AtomicI32::new(0);
 

@@ -2,5 +2,6 @@
 pub(crate) mod diversion;
 pub(crate) mod plain_root;
 pub mod reentry;
+pub mod root_listing;
 pub mod roots;
 pub mod shadow_stack;

@@ -64,6 +64,8 @@ macro_rules! for_each_runtime_symbol {
             tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;
+            tally_register_frames, "v(p)", leaf;
+            tally_unregister_frames, "v(p)", leaf;
             tally_zeal_here, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_zeal_write, "v(pplp)", leaf;
@@ -104,6 +106,7 @@ macro_rules! for_each_runtime_symbol {
             llvm_gc_allocate, "p(i)", safepoint;
             llvm_gc_collect, "v()", safepoint;
             llvm_cg_walk_gcroots, "v(p)", safepoint;
+            tally_walk_roots, "v(pp)", safepoint;
         }
     };
 }

@@ -5,6 +5,7 @@
 //! of a warning: the stack maps are writable data by then ([`crate::emit::object_file`]). Sections that nothing
 //! refers to are dropped, which takes most of the Rust standard library out again.
 
+pub mod foreign_object;
 pub mod output_file;
 
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use std::process::{Child, Command, Stdio};
 
 use thiserror::Error;
 
+use crate::aot::foreign_object::ForeignObject;
 use crate::aot::output_file::{OutputError, OutputFile};
 use crate::emit::undefined_symbols;
 use crate::load::clang;
@@ -86,11 +88,13 @@ pub enum Shape {
     FixedAddress,
 }
 
-/// Links `objects` and the runtime into the executable `place`.
-pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotError> {
-    if !objects.iter().any(|object| object.defines_main) {
-        let files = objects.iter().map(|object| object.file.display().to_string()).collect();
-        return Err(AotError::NoMain(files));
+/// Links `objects`, those of other tools and the runtime into the executable `place`.
+pub fn link(objects: &[Object], foreign: &[ForeignObject], shape: Shape, place: &Path) -> Result<(), AotError> {
+    let mains =
+        objects.iter().map(|object| object.defines_main).chain(foreign.iter().map(|object| object.defines_main));
+    if !mains.into_iter().any(|defines_main| defines_main) {
+        let files = objects.iter().map(|object| &object.file).chain(foreign.iter().map(|object| &object.file));
+        return Err(AotError::NoMain(files.map(|file| file.display().to_string()).collect()));
     }
     let runtime = find_runtime()?;
     if !is_archive(&runtime) {
@@ -98,14 +102,16 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
     }
     let output = OutputFile::for_executable(place)?;
     let mut inputs = Vec::new();
-    for (index, object) in objects.iter().enumerate() {
+    let own = objects.iter().map(|object| (&object.file, &object.bytes));
+    let all = own.chain(foreign.iter().map(|object| (&object.file, &object.bytes)));
+    for (index, (file, bytes)) in all.enumerate() {
         // The linker names inputs in its messages: keep the module's name in the file's.
-        let stem = object.file.file_stem().unwrap_or(OsStr::new("module"));
+        let stem = file.file_stem().unwrap_or(OsStr::new("module"));
         let mut name = OsString::from(format!("{index}-"));
         name.push(stem);
         name.push(".o");
         let input = output.folder().join(name);
-        std::fs::write(&input, &object.bytes).map_err(|error| OutputError::System { path: input.clone(), error })?;
+        std::fs::write(&input, bytes).map_err(|error| OutputError::System { path: input.clone(), error })?;
         inputs.push(input);
     }
     let (driver, mut command) = linker();

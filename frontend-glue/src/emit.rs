@@ -8,6 +8,7 @@ pub mod constructors;
 pub mod level;
 pub(crate) mod loop_alignment;
 pub mod object_file;
+pub(crate) mod shadow_stack;
 pub(crate) mod sibling_calls;
 pub(crate) mod sunk_roots;
 pub mod target;
@@ -45,6 +46,7 @@ pub enum EmitError {
 /// Generates code for a module and finishes the object.
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
     callee_copy::before_code_generation(Ir::of(module));
+    shadow_stack::make_ready(Ir::of(module));
     let buffer = generate(module, machine)?;
     if let Some(message) = messages::take_errors() {
         return Err(EmitError::CodeGeneration(message));

@@ -86,12 +86,19 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
         return Err(findings);
     }
     let managed: Vec<Value> = source::managed_functions(module, &options.gc_names);
-    if managed.is_empty() {
-        return Ok(LowerReport::default());
-    }
-    let plan = source::plan_of(managed[0], &options.gc_names);
+    let has_statepoints = source::foreign::has_statepoints(module, &options.gc_names)
+        && (options.traces_llvms || source::foreign::allocates(module));
+    let is_of_llvm =
+        has_statepoints || (options.traces_llvms && source::foreign::has_shadow_stack(module, &options.gc_names));
+    let plan = match managed.first() {
+        Some(&function) => source::plan_of(function, &options.gc_names),
+        // LLVM compiles its gc functions, and describes their roots: all else is as in any lowered module.
+        None if is_of_llvm => Plan::Trace,
+        None => return Ok(LowerReport::default()),
+    };
     own_copy::of_rooted_parameters(module);
     let mut lowering = Lowering::new(module, options, managed, plan);
+    lowering.tables.has_statepoints = has_statepoints;
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),
         Err(imbalance) => {
@@ -190,8 +197,12 @@ impl<'a> Lowering<'a> {
             self.report.remarks = counts.finish(&self.builder);
         }
         let bare = if self.options.has(Mitigation::EmptyBundles) { &bodies[..] } else { &[] };
-        let leaves = leaves::plain_leaves(&self.callees, &bodies, &roots_parameters);
-        for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
+        // Those of LLVM's own strategies still have their gc: their calls carry what that strategy asks for.
+        let apart =
+            bodies.iter().copied().filter(|function| roots_parameters.contains(function) || function.gc().is_some());
+        let apart: HandleSet<Value> = apart.collect();
+        let leaves = leaves::plain_leaves(&self.callees, &bodies, &apart);
+        for &function in bare.iter().filter(|function| !apart.contains(function)) {
             if leaves.contains(&function) {
                 function.set_string_attribute(LEAF, "");
                 continue;

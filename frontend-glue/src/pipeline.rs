@@ -45,6 +45,10 @@ pub struct CompileOptions {
     pub patterns: Option<Patterns>,
     /// The place where the code will run.
     pub destination: Destination,
+    /// Whether code that LLVM compiles, by a strategy of its own, runs on Tally's trace plan.
+    pub traces_llvms: bool,
+    /// An object whose roots LLVM describes and nothing counts, with which the program is linked.
+    pub beside: Option<PathBuf>,
 }
 
 /// The place where the code will run.
@@ -135,10 +139,14 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
         .zip(files)
         .map(|(context, file)| load(context, file, &machine))
         .collect::<Result<Vec<_>, _>>()?;
-    whole_program::one_plan(&modules, files, &options.gc_names)
-        .and_then(|()| whole_program::no_roots_unread(&modules, files, &options.gc_names))
-        .map_err(|finding| CompileError::Contract(vec![finding]))?;
-    whole_program::adopt(&modules, &options.gc_names);
+    let refused = |finding| CompileError::Contract(vec![finding]);
+    let plan = whole_program::one_plan(&modules, files, &options.gc_names).map_err(refused)?;
+    let plan = whole_program::plan_beside(options.beside.as_deref(), plan).map_err(refused)?;
+    whole_program::no_roots_unread(&modules, files, &options.gc_names).map_err(refused)?;
+    let has_a_heap = options.beside.is_some() || whole_program::has_a_heap(&modules, &options.gc_names);
+    let traces_llvms = has_a_heap && plan.is_none_or(|plan| !plan.has_barrier());
+    whole_program::adopt(&modules, options, traces_llvms);
+    let options = &CompileOptions { traces_llvms, ..options.clone() };
     let compiled = modules.iter().zip(files).enumerate();
     compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()
 }
@@ -157,6 +165,14 @@ pub(crate) fn compile_module(
     }
     whole_program::adopt_into_host(module, &options.gc_names);
     compile_loaded(module, name, number, &target::machine(options.level)?, options)
+}
+
+/// Compiles a module of the command's own: nothing in it is for the lowering.
+pub(crate) fn compile_own(name: &str, ir: &str) -> Result<Object, CompileError> {
+    let (context, options) = (Context::create(), CompileOptions::default());
+    let module = load_from_memory(&context, Path::new(name), ir.as_bytes(), &options)?;
+    let bytes = emit(&module, Path::new(name), 0, &target::machine(options.level)?, &options)?;
+    Ok(Object { file: name.into(), bytes, defines_main: false, warnings: Vec::new(), remarks: Vec::new() })
 }
 
 /// Makes LLVM ready; an error says why it cannot be.
@@ -232,6 +248,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
+        traces_llvms: options.traces_llvms,
         ..LowerOptions::default()
     };
     let report = lower::lower(module, &lower_options).map_err(CompileError::Contract)?;

@@ -2,6 +2,7 @@
 //! damaged input run the same check.
 
 pub mod descriptor;
+pub mod foreign_tables;
 #[cfg(feature = "llvm")]
 pub mod module;
 #[cfg(feature = "llvm")]

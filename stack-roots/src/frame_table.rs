@@ -19,8 +19,9 @@ mod builder;
 
 pub use builder::TableError;
 
-use crate::root_records::{self, RootSlot};
+use crate::root_records::{self, BaseRegister, DEOPT_RECORD_ID, RootSlot};
 use crate::stack_map::{Function, StackMap};
+use crate::statepoint;
 use builder::Builder;
 
 /// Finds the frame that a return address belongs to.
@@ -45,11 +46,17 @@ impl FrameTable {
     /// Builds the table of a section. `place` returns the address of a function in memory (in a loaded module:
     /// `|function| Some(function.address)`; in an object file, by the relocation at `function.address_at`). Functions
     /// for which it returns `None` are left out.
-    pub fn build(
+    pub fn build(map: &StackMap<'_>, place: impl FnMut(&Function) -> Option<u64>) -> Result<FrameTable, TableError> {
+        FrameTable::build_as(Convention::LOWERED, map, place)
+    }
+
+    /// The same for a section of code that `convention` describes.
+    pub fn build_as(
+        convention: Convention,
         map: &StackMap<'_>,
         mut place: impl FnMut(&Function) -> Option<u64>,
     ) -> Result<FrameTable, TableError> {
-        let mut builder = Builder::default();
+        let mut builder = Builder::new(convention.keeps_frame_pointer);
         let mut placed: Option<(usize, Option<u64>)> = None;
         for record in map.records() {
             let function = record.function;
@@ -66,15 +73,26 @@ impl FrameTable {
             };
             let Some(address) = address else { continue };
             let instruction_offset = record.instruction_offset;
-            let roots = root_records::decode(&record).map_err(|fault| TableError::Operands {
-                function: address,
-                instruction_offset,
-                fault,
-            })?;
+            let roots = match convention.roots {
+                RootsIn::Statepoints if record.id != DEOPT_RECORD_ID => statepoint::decode(&record),
+                RootsIn::Statepoints | RootsIn::Bundles => root_records::decode(&record),
+            };
+            let roots = roots.map_err(|fault| TableError::Operands { function: address, instruction_offset, fault })?;
             match roots {
                 Some(roots) => builder.add_call(address, instruction_offset, roots)?,
                 None => builder.foreign_records += 1,
             }
+        }
+        builder.finish()
+    }
+
+    /// Builds the table of calls that other tables than stack maps describe, in code without frame pointers.
+    pub fn of_calls(calls: impl IntoIterator<Item = Call>) -> Result<FrameTable, TableError> {
+        let mut builder = Builder::new(false);
+        builder.counts_from_prologue = true;
+        for Call { pc, frame_size, roots } in calls {
+            builder.functions.push(PlacedFunction { address: pc, stack_size: frame_size });
+            builder.add_call(pc, 0, roots)?;
         }
         builder.finish()
     }
@@ -114,8 +132,44 @@ impl FrameTable {
             function: &self.functions[site.function as usize],
             roots: &self.roots[first..first + usize::from(site.root_count)],
             needs_rbx: site.needs_rbx,
+            needs_unwinder: site.needs_unwinder,
+            counts_from_prologue: site.counts_from_prologue,
         }
     }
+}
+
+/// How the code of a section was compiled, and what its records mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Convention {
+    /// The operands that are roots.
+    pub roots: RootsIn,
+    /// Whether all frames keep a frame pointer. The unwinder steps over others.
+    pub keeps_frame_pointer: bool,
+}
+
+impl Convention {
+    /// The code of a lowered module.
+    pub const LOWERED: Convention = Convention { roots: RootsIn::Bundles, keeps_frame_pointer: true };
+}
+
+/// The operands of a record that are roots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootsIn {
+    /// Pairs of id and slot in a "deopt" bundle, which the lowering wrote ([`root_records`]).
+    Bundles,
+    /// Base pointers of statepoints ([`statepoint`]); calls with the id of bundles are read as such.
+    Statepoints,
+}
+
+/// A call that a table other than a stack map describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its return address.
+    pub pc: u64,
+    /// Bytes of the frame without the return address; `None` where the size varies.
+    pub frame_size: Option<u64>,
+    /// The roots in the frame.
+    pub roots: Vec<RootSlot>,
 }
 
 impl Lookup for FrameTable {
@@ -148,9 +202,20 @@ pub struct Frame<'t> {
     pub roots: &'t [RootSlot],
     /// Whether a root is addressed by rbx.
     pub needs_rbx: bool,
+    /// Whether only the unwinder finds its caller: the code keeps no frame pointer.
+    pub needs_unwinder: bool,
+    /// Whether offsets from rsp count from where the prologue has left it. A call may have pushed arguments since.
+    pub counts_from_prologue: bool,
 }
 
 impl Frame<'_> {
+    /// The caller's stack pointer by the size of the frame, if roots count from rsp as the prologue has left it.
+    pub(crate) fn caller_sp(&self, sp: u64) -> Option<u64> {
+        let counts = |root: &RootSlot| root.location.base() == BaseRegister::Rsp;
+        let size = self.function.stack_size.filter(|_| self.counts_from_prologue && self.roots.iter().any(counts))?;
+        Some(sp.wrapping_add(size).wrapping_add(8))
+    }
+
     /// Distance of the return address from the function's start.
     pub fn call_site_offset(&self) -> u64 {
         self.pc.wrapping_sub(self.function.address)
@@ -173,12 +238,22 @@ struct CallSite {
     first_root: u32,
     root_count: u16,
     needs_rbx: bool,
+    needs_unwinder: bool,
+    counts_from_prologue: bool,
 }
 
 const _: () = assert!(size_of::<CallSite>() == 24);
 
 impl CallSite {
-    const VACANT: CallSite = CallSite { pc: 0, function: u32::MAX, first_root: 0, root_count: 0, needs_rbx: false };
+    const VACANT: CallSite = CallSite {
+        pc: 0,
+        function: u32::MAX,
+        first_root: 0,
+        root_count: 0,
+        needs_rbx: false,
+        needs_unwinder: false,
+        counts_from_prologue: false,
+    };
 
     #[inline]
     fn is_taken(&self) -> bool {

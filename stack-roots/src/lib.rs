@@ -14,6 +14,9 @@
 //! |---|---|
 //! | [`stack_map`] | reads the bytes of a section (never trusted, never copied) |
 //! | [`root_records`] | finds the roots among a record's operands, and their places |
+//! | [`statepoint`] | the same for records of LLVM's statepoints |
+//! | [`elf_section`] | finds the section of a file that holds such a table |
+//! | [`gcroot_offsets`] | reads the tables of LLVM's strategies `ocaml` and `erlang` |
 //! | [`frame_table`] | finds the frame of a return address, in one module |
 //! | [`snapshot`] | the same for all modules loaded at one moment |
 //! | [`mod@walk`] | visits the roots from a frame down to the first native one |
@@ -27,16 +30,19 @@
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod anchor;
+pub mod elf_section;
 pub mod frame_table;
+pub mod gcroot_offsets;
 pub mod root_records;
 pub mod snapshot;
 pub mod stack_map;
+pub mod statepoint;
 pub mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
 pub use anchor::{Diversion, Entries};
-pub use frame_table::{Frame, FrameTable, Lookup, PlacedFunction, TableError};
+pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, RootsIn, TableError};
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};

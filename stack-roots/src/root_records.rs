@@ -26,7 +26,7 @@ use std::fmt;
 /// The record id of every call with a "deopt" bundle (`StatepointDirectives::DeoptBundleStatepointID`).
 pub const DEOPT_RECORD_ID: u64 = 0xABCD_EF0F;
 
-const HEADER_OPERANDS: usize = 3;
+pub(crate) const HEADER_OPERANDS: usize = 3;
 
 /// The roots of a call's record; `None` for a foreign record.
 pub fn decode(record: &Record<'_>) -> Result<Option<Vec<RootSlot>>, OperandFault> {
@@ -97,7 +97,7 @@ pub enum BaseRegister {
 }
 
 impl BaseRegister {
-    fn from_dwarf(register: u16) -> Option<Self> {
+    pub(crate) fn from_dwarf(register: u16) -> Option<Self> {
         match register {
             7 => Some(BaseRegister::Rsp),
             6 => Some(BaseRegister::Rbp),
@@ -184,6 +184,18 @@ pub enum OperandFault {
         /// Their number.
         operands: usize,
     },
+    /// A base pointer of a statepoint without the pointer derived from it.
+    Unpaired {
+        /// The operand's number.
+        operand: usize,
+    },
+    /// A pointer of a statepoint that was spilled to a place of another size than that of a pointer or a vector of them.
+    Spilled {
+        /// The operand's number.
+        operand: usize,
+        /// Bytes.
+        size: u16,
+    },
     /// A root's id is no constant.
     Id {
         /// The operand's number.
@@ -220,6 +232,12 @@ impl fmt::Display for OperandFault {
                 write!(out, "the record announces {announced} bundle operands and has {present}")
             }
             OperandFault::Odd { operands } => write!(out, "{operands} bundle operands do not pair up into id and slot"),
+            OperandFault::Unpaired { operand } => {
+                write!(out, "operand {operand} does not pair up with another into base and derived pointer")
+            }
+            OperandFault::Spilled { operand, size } => {
+                write!(out, "operand {operand} is a pointer in {size} bytes; vectors of up to 16 pointers are read")
+            }
             OperandFault::Id { operand } => write!(out, "operand {operand} should be a root's constant id"),
             OperandFault::Register { operand, register } => {
                 write!(out, "operand {operand} keeps a root's address in register {register}, not on the stack")

@@ -63,6 +63,7 @@ pub fn unwind<F: Lookup + ?Sized>(
         visited: 0,
         last_pc: 0,
         last_sp: None,
+        expected_sp: None,
         end: None,
         panic: None,
     };
@@ -166,6 +167,8 @@ struct Run<'f, F: ?Sized, R, V> {
     visited: usize,
     last_pc: u64,
     last_sp: Option<u64>,
+    /// The stack pointer of the next frame, by the table of the last.
+    expected_sp: Option<u64>,
     end: Option<UnwindEnd>,
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -191,6 +194,10 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
             let fault = StackFault::NotAbove { sp, callee_sp };
             return Some(UnwindEnd::Malformed { registers: registers(), fault });
         }
+        if let Some(expected) = self.expected_sp.take().filter(|&expected| expected != sp) {
+            let fault = StackFault::FrameSize { sp, expected };
+            return Some(UnwindEnd::Malformed { registers: registers(), fault });
+        }
         self.last_pc = pc;
         if pc == self.entries.bottom {
             return Some(UnwindEnd::Bottom { registers: registers() });
@@ -203,13 +210,14 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
         if frame.needs_rbx && !knows_rbx {
             return Some(UnwindEnd::Malformed { registers, fault: StackFault::RbxHidden });
         }
-        if self.reach == Reach::TwiceAsDeep && self.steps > 2 * self.steps_above {
+        if self.reach == Reach::TwiceAsDeep && !frame.needs_unwinder && self.steps > 2 * self.steps_above {
             return Some(UnwindEnd::Managed { registers });
         }
         if let Err(fault) = visit_frame(&frame, &registers, &mut self.read_word, &mut self.visit) {
             return Some(UnwindEnd::Malformed { registers, fault });
         }
         self.visited += 1;
+        self.expected_sp = frame.caller_sp(sp);
         None
     }
 }

@@ -67,7 +67,7 @@ pub fn walk_some<F: Lookup + ?Sized>(
             }
         }
         let Some(frame) = seen else { break WalkEnd::Unknown { registers } };
-        if frame.needs_rbx && registers.rbx.is_none() {
+        if (frame.needs_rbx && registers.rbx.is_none()) || frame.needs_unwinder {
             break WalkEnd::NeedsUnwinder { registers };
         }
         let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
@@ -142,7 +142,8 @@ pub enum WalkEnd {
         /// Of that frame.
         registers: Registers,
     },
-    /// A managed frame that addresses roots by rbx, whose value only the unwinder can find.
+    /// A managed frame that addresses roots by rbx, whose value only the unwinder can find, or that keeps no frame
+    /// pointer.
     NeedsUnwinder {
         /// Of that frame, rbx missing.
         registers: Registers,
@@ -178,6 +179,14 @@ pub enum StackFault {
         /// The callee's.
         callee_sp: u64,
     },
+    /// A frame whose roots count from rsp as its prologue has left it, and that is larger or smaller at its call than
+    /// its table says.
+    FrameSize {
+        /// The caller's stack pointer.
+        sp: u64,
+        /// The same by the table.
+        expected: u64,
+    },
     /// A frame that addresses roots by rbx, whose value native code without an unwind table has hidden.
     RbxHidden,
 }
@@ -197,6 +206,12 @@ impl fmt::Display for StackFault {
                 out,
                 "a caller's stack pointer {sp:#x} is not above its callee's {callee_sp:#x}; \
                  the unwind tables or an anchor are wrong"
+            ),
+            StackFault::FrameSize { sp, expected } => write!(
+                out,
+                "the caller's stack pointer is {sp:#x}, and {expected:#x} by the table of frames: a call pushed its \
+                 arguments, or the frame is over-aligned; compile with -no-x86-call-frame-opt and without such \
+                 variables"
             ),
             StackFault::RbxHidden => write!(
                 out,

@@ -7,6 +7,7 @@
 //! | [`lower`](lower()) | makes of a module in place what LLVM understands, as [`LowerOptions`] say; answers a [`LowerReport`] |
 //! | [`verify_source`] | what is wrong with a module before that ([`Findings`], [`Diagnostic`]) |
 //! | [`RunOptions`], [`configure`] | the heaps of the threads that run compiled code |
+//! | [`walk_roots`] | the roots of all frames on the stack, for a collector of your own ([`StackRoot`]) |
 //! | [`inkwell`] | the wrapper of LLVM whose modules these functions take |
 //!
 //! ```
@@ -39,8 +40,53 @@
 //! lower(&module, &LowerOptions::default()).expect("in order");
 //! ```
 
+//!
+//! A collector of your own, on the roots that Tally finds. The heap of a [`Session`]'s modules may be anything: references
+//! to memory outside Tally's heap are legal wherever references are.
+//!
+//! ```
+//! use std::cell::Cell;
+//! use tally::llvm::{CompileOptions, Session, walk_roots};
+//!
+//! thread_local!(static SUM: Cell<u64> = const { Cell::new(0) });
+//!
+//! extern "C-unwind" fn collect() {
+//!     for root in walk_roots() {
+//!         assert_eq!((root.name.as_deref(), root.function.as_deref()), (Some("kept"), Some("keep")));
+//!         // SAFETY: the slot of a frame that waits for this call to return.
+//!         let object = unsafe { *root.slot } as *const u64;
+//!         // SAFETY: the word that `keep` was given.
+//!         SUM.set(SUM.get() + unsafe { *object });
+//!     }
+//! }
+//!
+//! const IR: &[u8] = br#"
+//! declare void @llvm.gcroot(ptr, ptr)
+//! declare void @collect()
+//! define i64 @keep(ptr %object) gc "trace" {
+//!   %kept = alloca ptr
+//!   call void @llvm.gcroot(ptr %kept, ptr null)
+//!   store ptr %object, ptr %kept
+//!   call void @collect()
+//!   %same = load ptr, ptr %kept
+//!   %word = load i64, ptr %same
+//!   ret i64 %word
+//! }"#;
+//!
+//! let mut session = Session::new(CompileOptions::default())?;
+//! session.define("collect", collect as *const ())?;
+//! // SAFETY: it has no constructors, and is right IR.
+//! unsafe { session.add("module", IR) }?;
+//! let keep = session.lookup("keep").expect("the module defines it");
+//! // SAFETY: the type of the function that was compiled; its module stays.
+//! let keep: extern "C-unwind" fn(&u64) -> u64 = unsafe { std::mem::transmute(keep) };
+//! assert_eq!((keep(&42), SUM.get()), (42, 42));
+//! # Ok::<(), tally::llvm::SessionError>(())
+//! ```
+
 pub use tally_compiled::program::configure;
 pub use tally_compiled::program::options::RunOptions;
+pub use tally_compiled::stack::root_listing::{StackRoot, walk_roots};
 pub use tally_llvm::diagnostic::Diagnostic;
 pub use tally_llvm::emit::level::Level;
 pub use tally_llvm::inkwell;

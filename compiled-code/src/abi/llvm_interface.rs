@@ -9,10 +9,11 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
+use crate::stack::root_listing::StackRoot;
 use crate::stack::roots::StackRoots;
 use dashmap::DashMap;
-use std::ffi::{CString, c_void};
-use std::sync::OnceLock;
+use std::ffi::{CString, c_char, c_void};
+use std::sync::{Arc, OnceLock};
 use tally_heap::context;
 use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY};
@@ -44,6 +45,11 @@ safepoint_shim! {
     /// on the thread's stack that is live at the call, and the descriptor given to `llvm.gcroot`, or null.
     llvm_cg_walk_gcroots => walk_gcroots
 }
+safepoint_shim! {
+    /// `void tally_walk_roots(void (*visit)(const tally_stack_root *, void *), void *data)`: the same with all that is
+    /// known of each root.
+    tally_walk_roots => walk_roots
+}
 
 extern "C" fn allocate(size: u32) -> u64 {
     // SAFETY: [ALONE] borrowed for this statement alone.
@@ -66,14 +72,56 @@ extern "C" fn collect() {
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
+    // Visited after the walk: the callback may do anything, even collect.
+    for root in roots() {
+        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
+        unsafe { visit(root.slot, root.meta) };
+    }
+}
+
+/// One root, as C sees it. `tally_stack_root` in `tally.h`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CStackRoot {
+    slot: *mut u64,
+    meta: *const TypeDescriptor,
+    name: *const c_char,
+    function: *const c_char,
+    return_address: u64,
+    stack_pointer: u64,
+}
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<CStackRoot>() == 48 && offset_of!(CStackRoot, meta) == 8 && offset_of!(CStackRoot, name) == 16);
+    assert!(offset_of!(CStackRoot, function) == 24 && offset_of!(CStackRoot, return_address) == 32);
+    assert!(offset_of!(CStackRoot, stack_pointer) == 40);
+};
+
+extern "C" fn walk_roots(visit: unsafe extern "C" fn(*const CStackRoot, *mut c_void), data: *mut c_void) {
+    for root in roots() {
+        let text = |text: Option<Arc<str>>| text.and_then(|text| CString::new(&*text).ok());
+        let (name, function) = (text(root.name), text(root.function));
+        let pointer = |text: &Option<CString>| text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
+        let seen = CStackRoot {
+            slot: root.slot,
+            meta: root.meta,
+            name: pointer(&name),
+            function: pointer(&function),
+            return_address: root.return_address,
+            stack_pointer: root.stack_pointer,
+        };
+        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
+        unsafe { visit(&raw const seen, data) };
+    }
+}
+
+/// The roots of the frames below the shim that was called.
+fn roots() -> Vec<StackRoot> {
     let mut roots = vec![];
     // SAFETY: [CONTEXT] this thread's context, in which the shim has just written the anchor.
-    StackRoots::default().visit_slots(unsafe { &*context::current() }, |slot, meta| roots.push((slot, meta)));
-    // Visited after the walk: the callback may do anything, even collect.
-    for (slot, meta) in roots {
-        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
-        unsafe { visit(slot as *mut u64, meta) };
-    }
+    StackRoots::default().visit_roots(unsafe { &*context::current() }, |root| roots.push(root));
+    roots
 }
 
 /// The type of objects of `size` bytes, rounded up to whole words.

@@ -12,10 +12,10 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
 //! several.
 
-use crate::module::record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
+use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo};
 use crate::module::registry::text;
 use dashmap::DashMap;
-use stack_roots::{FrameTable, FrameTables, stack_map};
+use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, stack_map};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -99,6 +99,12 @@ pub(crate) fn registered(key: u64, module: &ModuleRecord) -> Result<(), String> 
     let says_what_it_lends = module.flags & MODULE_FLAG_LENDS != 0;
     registry().publish(key, Some(LoadedModule { frames, roots, says_what_it_lends }));
     Ok(())
+}
+
+/// Adds the frames of code that other tools compiled. Their roots are plain references without a name.
+pub(crate) fn registered_frames(key: u64, frames: FrameTable) {
+    let module = LoadedModule { frames: Arc::new(frames), roots: [].into(), says_what_it_lends: false };
+    registry().publish(key, Some(module));
 }
 
 /// Removes a module.
@@ -207,15 +213,20 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
     let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
     let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
     let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
-    FrameTable::build(&map, |function| Some(function.address))
+    let roots = match module.flags & MODULE_FLAG_STATEPOINTS {
+        0 => RootsIn::Bundles,
+        _ => RootsIn::Statepoints,
+    };
+    FrameTable::build_as(Convention { roots, ..Convention::LOWERED }, &map, |function| Some(function.address))
         .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
 }
 
-/// Bytes from `address` to the end of the mapping that holds it.
-fn readable_bytes_from(address: u64) -> u64 {
+/// Bytes from `address` to the end of the mapping that holds it, if that can be read.
+pub(crate) fn readable_bytes_from(address: u64) -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let end = maps.lines().find_map(|line| {
-        let (start, end) = line.split(' ').next()?.split_once('-')?;
+        let (range, rights) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-').filter(|_| rights.starts_with('r'))?;
         let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
         (start..end).contains(&address).then_some(end)
     });

@@ -15,7 +15,8 @@ pub const MODULE_VERSION: u32 = 1;
 pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
-    /// `plan::MODULE_FLAG_PROMPT`, [`MODULE_FLAG_LENDS`], [`MODULE_FLAG_COUNTS`].
+    /// `plan::MODULE_FLAG_PROMPT` or `MODULE_FLAG_TRACE`, [`MODULE_FLAG_LENDS`], [`MODULE_FLAG_COUNTS`],
+    /// [`MODULE_FLAG_STATEPOINTS`].
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -74,6 +75,9 @@ pub const MODULE_FLAG_LENDS: u32 = 2;
 /// Bit of a module record's flags: the module calls `tally_get_statistics`, so heaps count their allocations from the
 /// start.
 pub const MODULE_FLAG_COUNTS: u32 = 4;
+
+/// Bit of a module record's flags: the stack maps are those of statepoints, whose roots are the bases of pointers.
+pub const MODULE_FLAG_STATEPOINTS: u32 = 16;
 
 /// One stack root that stack maps name by `id`.
 #[repr(C)]

@@ -3,7 +3,8 @@
 
 use crate::module::loaded;
 use crate::module::record::{
-    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle,
+    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord,
+    TypeHandle,
 };
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -11,7 +12,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
 use tally_heap::heap::Heap;
 use tally_heap::heap::HeapEntry;
-use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
+use tally_heap::plan::{MODULE_FLAG_PROMPT, MODULE_FLAG_TRACE, Plan};
 use tally_heap::services::global_roots::{self, GlobalSlot};
 use tally_heap::type_registry::{self, TypeId, TypeInfo};
 
@@ -150,6 +151,24 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     Ok(())
 }
 
+/// Notes code of another tool, which nothing counts, under `key`.
+///
+/// # Errors
+/// Another plan than the trace plan is in use.
+pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleError> {
+    let plan = Plan::Trace;
+    if let Some((other, other_module)) = other_plan(plan) {
+        return Err(ModuleError::Plans { module: name, plan, other_module, other });
+    }
+    modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name });
+    Ok(())
+}
+
+/// Forgets code that [`register_uncounted`] noted.
+pub(crate) fn unregister_uncounted(key: u64) {
+    modules_mut().remove(&key);
+}
+
 /// The plan of the modules that are registered now, or of heaps that were made for some.
 pub fn plan() -> Plan {
     let registered = modules().values().next().map(|module| module.plan);
@@ -180,13 +199,19 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
 
 /// The plan that the module was lowered for. A flag that is not known may name another plan, and is refused.
 fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
-    Plan::of_module_flags(record.flags & !(MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS)).ok_or_else(|| {
+    let others = MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS | MODULE_FLAG_STATEPOINTS;
+    let plan = Plan::of_module_flags(record.flags & !others).ok_or_else(|| {
         format!(
-            "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_LENDS:#x} (lent roots) and \
-             {MODULE_FLAG_COUNTS:#x} (objects are counted) are known",
+            "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_TRACE:#x} (trace plan), \
+             {MODULE_FLAG_LENDS:#x} (lent roots), {MODULE_FLAG_COUNTS:#x} (objects are counted) and \
+             {MODULE_FLAG_STATEPOINTS:#x} (statepoints) are known",
             record.flags
         )
-    })
+    })?;
+    match record.flags & MODULE_FLAG_STATEPOINTS != 0 && plan.has_barrier() {
+        true => Err(format!("statepoints and gc \"{}\", and only the trace plan has their roots", plan.strategy())),
+        false => Ok(plan),
+    }
 }
 
 /// Refuses tables that no lowering emits, but that would be read.

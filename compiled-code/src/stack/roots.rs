@@ -15,12 +15,12 @@
 //! would be freed.
 
 use crate::module::loaded::{self, Snapshot};
-use crate::module::record::{LENT_ROOT, OWN_ROOT};
+use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::stack::diversion::{self, Removal};
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
-use crate::stack::shadow_stack::{self, ShadowTypes};
+use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
@@ -30,7 +30,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::context::Context;
-use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
 use tally_heap::memory::range;
 use tally_heap::{Heap, ObjectRef, zeal};
@@ -38,9 +37,9 @@ use tally_heap::{Heap, ObjectRef, zeal};
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
 pub(crate) struct StackRoots {
-    snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<Snapshot>,
     version: u64,
-    shadow_types: ShadowTypes,
+    pub(super) shadow_types: ShadowTypes,
     rest: Option<Rest>,
     /// The program ran since the walk was last examined: the frames that wait may be gone.
     program_ran: bool,
@@ -74,7 +73,7 @@ const FRAMES_CHECKED: usize = 8192;
 const FRAMES_PER_STEP: u64 = 4;
 
 impl StackRoots {
-    fn refresh(&mut self) {
+    pub(super) fn refresh(&mut self) {
         let version = loaded::version();
         if version != self.version {
             self.snapshot = loaded::current();
@@ -156,21 +155,6 @@ impl StackRoots {
         self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
     }
-
-    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null. Roots
-    /// that the lowering added are left out: a root and its shadow are one variable.
-    pub(crate) fn visit_slots(&mut self, context: &Context, mut visit: impl FnMut(u64, *const TypeDescriptor)) {
-        let Some(registers) = anchor(context) else { return };
-        self.refresh();
-        walk(Position::from(registers), &self.snapshot, usize::MAX, |root| {
-            let named = self.snapshot.roots.get(root.id);
-            if named.is_none_or(|named| !named.name.starts_with(OWN_ROOT)) {
-                visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
-            }
-        });
-        // SAFETY: the stack of this thread.
-        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
-    }
 }
 
 impl RootSource for StackRoots {
@@ -193,10 +177,13 @@ impl RootSource for StackRoots {
             slots += 1;
             self.shadow_types.visit_root(slot, meta, |object| {
                 take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
-            });
+            })
         };
         // SAFETY: the stack of this thread.
-        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
+        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
+        if end == ChainEnd::Gone {
+            shadow_stack::stop_at_lost_frames();
+        }
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
     }
@@ -242,14 +229,14 @@ impl RootSource for StackRoots {
 }
 
 /// The registers where compiled code left for the runtime; `None` when no compiled code runs.
-fn anchor(context: &Context) -> Option<Registers> {
+pub(super) fn anchor(context: &Context) -> Option<Registers> {
     let rbx = Some(context.exit_rbx);
     (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
 }
 
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
 /// Returns the number of frames visited, and the position where the walk goes on.
-fn walk(
+pub(super) fn walk(
     from: Position,
     snapshot: &Snapshot,
     limit: usize,
@@ -448,6 +435,15 @@ impl StackReader {
         // SAFETY: between the stack pointer and the end of this thread's stack.
         Some(unsafe { *(address as *const u64) })
     }
+}
+
+/// The lowest address of the calling thread's stack; the highest of all where the C library does not know it.
+pub(super) fn stack_low() -> u64 {
+    thread_local!(static LOW: u64 = match Stack::of_this_thread() {
+        Stack { high: 0, .. } => !7,
+        stack => stack.low,
+    });
+    LOW.with(|low| *low)
 }
 
 /// One past the calling thread's stack.

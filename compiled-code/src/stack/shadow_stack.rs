@@ -9,16 +9,20 @@
 //! ```
 //!
 //! The head is one variable for the whole process, so one thread at a time runs such code. A thread follows the chain
-//! only while it lies on its own stack. `[ADVANCE]` Entries of callers lie above those of callees, or the walk stops.
+//! only while it lies on its own stack. `[ADVANCE]` Entries of callers lie above those of callees, or the walk stops: an
+//! entry below belongs to a frame that `longjmp` has left, and the collection ends the process, since the callers'
+//! roots are behind it.
 //!
 //! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a
-//! word. (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
+//! word. Metadata may be any constant: it is looked at before it is believed, and a collection says what is wrong with it. (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
+use crate::module::loaded::readable_bytes_from;
 use crate::stack::plain_root::visit_plain_root;
 use std::collections::HashMap;
+use std::ops::Range;
 use tally_heap::ObjectRef;
-use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::fatal::{self, STATUS_USAGE};
+use tally_heap::descriptor::{DESCRIPTOR_VERSION, TypeDescriptor};
+use tally_heap::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
 use tally_heap::type_registry::{self, TypeInfo};
 
 /// The frames' roots, innermost first.
@@ -44,16 +48,30 @@ struct FrameMap {
     meta: [*const TypeDescriptor; 0],
 }
 
-/// Calls `visit` with the slot and the descriptor, or null, of every root in the chain, if it lies in `stack`.
+/// The end of a walk over the chain.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ChainEnd {
+    /// At its end, or at an entry of another thread.
+    Whole,
+    /// At an entry of a frame that is gone: what it led to is not known.
+    Gone,
+}
+
+/// Calls `visit` with the slot of every root in the chain, and its metadata or null; it returns the bytes of the root. `active` are the
+/// frames of the calling thread, from the stack pointer to its end; below lies `low`.
 ///
 /// # Safety
 /// The range is the calling thread's stack, and code that LLVM emitted links its entries.
-pub unsafe fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
+pub unsafe fn visit(
+    low: u64,
+    active: Range<u64>,
+    mut visit: impl FnMut(u64, *const TypeDescriptor) -> u64,
+) -> ChainEnd {
     let chain = &raw const llvm_gc_root_chain;
     // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
     let mut entry = unsafe { chain.read_volatile() };
-    let (mut above, mut visited) = (stack.start, 0);
-    while (above..stack.end).contains(&(entry as u64)) {
+    let mut above = active.start;
+    while (above..active.end).contains(&(entry as u64)) {
         // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
         // emitted.
         let linked = unsafe { &*entry };
@@ -66,34 +84,74 @@ pub unsafe fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *con
             let place = (&raw const map.meta).cast::<*const TypeDescriptor>().wrapping_add(index as usize);
             // SAFETY: one of as many as the map says.
             let meta = if described { unsafe { *place } } else { std::ptr::null() };
-            visit(slot, meta);
-            // SAFETY: [DESCRIPTOR] null, or a descriptor of the module.
-            let how = unsafe { meta.as_ref() };
-            slot += how.map_or(8, |how| how.size.next_multiple_of(8).max(8));
-            visited += 1;
+            slot += visit(slot, meta).next_multiple_of(8).max(8);
         }
         above = entry as u64 + 1;
         entry = linked.next;
     }
-    visited
+    if (low..above).contains(&(entry as u64)) { ChainEnd::Gone } else { ChainEnd::Whole }
+}
+
+/// Ends the process: `longjmp` left frames in the chain.
+pub(crate) fn stop_at_lost_frames() -> ! {
+    fatal::stop(
+        STATUS_VIOLATION,
+        "llvm_gc_root_chain leads to a frame that longjmp has left, so the roots of its callers cannot be found; note \
+         the variable before setjmp and set it again behind, or let tally compile the functions that call setjmp",
+    )
 }
 
 /// The types by which the shadow stack's roots are read, by descriptor.
 #[derive(Debug, Default)]
-pub(crate) struct ShadowTypes(HashMap<u64, TypeInfo>);
+pub(crate) struct ShadowTypes(HashMap<u64, Result<TypeInfo, String>>);
 
 impl ShadowTypes {
-    /// Calls `found` with each object that the root refers to.
-    pub(crate) fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
-        // SAFETY: the metadata of a root is null or a descriptor.
-        let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
-        let how = self.0.entry(meta as u64).or_insert_with(|| match type_registry::describe(descriptor) {
-            Ok(info) => info,
-            Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
-        });
-        // SAFETY: [ROOT] a root that this type describes.
-        unsafe { how.for_each_reference_in_root(slot, found) };
+    /// Calls `found` with each object that the root refers to. Returns the bytes of the root.
+    pub(crate) fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) -> u64 {
+        match self.of(meta) {
+            None => visit_plain_root(slot, found),
+            // SAFETY: [ROOT] a root that this type describes.
+            Some(Ok(how)) => unsafe { how.for_each_reference_in_root(slot, found) },
+            Some(Err(error)) => fatal::stop(
+                STATUS_USAGE,
+                &format!(
+                    "metadata of a root on the shadow stack at {:#x}: {error}; Tally reads it as a tally_type: pass one to \
+                     llvm.gcroot, or null for a plain reference",
+                    meta as u64
+                ),
+            ),
+        }
+        self.bytes(meta)
     }
+
+    /// The bytes of a root with that metadata: a word, if it is no descriptor.
+    pub(crate) fn bytes(&mut self, meta: *const TypeDescriptor) -> u64 {
+        self.of(meta).and_then(|how| how.as_ref().ok()).map_or(8, |how| how.size)
+    }
+
+    fn of(&mut self, meta: *const TypeDescriptor) -> Option<&Result<TypeInfo, String>> {
+        (!meta.is_null()).then(|| &*self.0.entry(meta as u64).or_insert_with(|| described(meta as u64)))
+    }
+}
+
+/// The type that metadata describes, or the reason why it describes none: it may be any constant of the program.
+fn described(meta: u64) -> Result<TypeInfo, String> {
+    let is_readable = |address: u64, bytes: u64| bytes == 0 || readable_bytes_from(address) >= bytes;
+    if !meta.is_multiple_of(8) || !is_readable(meta, size_of::<TypeDescriptor>() as u64) {
+        return Err("it is no type descriptor".to_owned());
+    }
+    // SAFETY: as many bytes as a descriptor has can be read; each of its words may have any value.
+    let descriptor = unsafe { &*(meta as *const TypeDescriptor) };
+    let offsets = [
+        (descriptor.ref_offsets as u64, descriptor.ref_count),
+        (descriptor.element_ref_offsets as u64, descriptor.element_ref_count),
+    ];
+    let leads_on = offsets.iter().all(|&(table, count)| is_readable(table, u64::from(count) * 4));
+    let is_named = descriptor.name.is_null() || is_readable(descriptor.name as u64, 1);
+    if descriptor.version != DESCRIPTOR_VERSION || !leads_on || !is_named {
+        return Err("it is no type descriptor".to_owned());
+    }
+    type_registry::describe(descriptor).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -132,21 +190,27 @@ mod tests {
             // SAFETY: no other code of this test process uses the chain.
             unsafe { llvm_gc_root_chain = head };
             let mut slots = vec![];
+            let mut visit_one = |slot, meta: *const TypeDescriptor| {
+                slots.push((slot, meta));
+                if meta.is_null() { 8 } else { 16 }
+            };
             // SAFETY: the stack of this thread.
-            let count = unsafe { visit(stack, |slot, meta| slots.push((slot, meta))) };
+            let end = unsafe { visit(at(0) as u64, stack, &mut visit_one) };
             // SAFETY: the stack of this thread.
             unsafe { llvm_gc_root_chain = null() };
-            assert_eq!(count, slots.len() as u64);
-            slots
+            (slots, end)
         };
         let stack = at(0) as u64..at(2) as u64 + 1;
-        let all = seen(at(0), stack.clone());
+        let (all, end) = seen(at(0), stack.clone());
+        assert_eq!(end, ChainEnd::Whole);
         assert_eq!(all.len(), 6);
         assert_eq!(all[0], (at(0) as u64 + 16, &raw const pair));
         assert_eq!(all[1], (at(0) as u64 + 32, null()));
-        assert_eq!(seen(at(0), stack.start..stack.end - 1).len(), 4, "the last entry is beyond the stack");
-        assert_eq!(seen(at(0), stack.start + 8..stack.end), [], "the head is below it");
-        link(1, at(1));
-        assert_eq!(seen(at(0), stack).len(), 4, "a chain in a ring ends");
+        let (beyond, end) = seen(at(0), stack.start..stack.end - 1);
+        assert_eq!((beyond.len(), end), (4, ChainEnd::Whole), "the last entry is another thread's");
+        assert_eq!(seen(at(0), stack.start + 8..stack.end), (vec![], ChainEnd::Gone), "the head's frame is gone");
+        link(1, at(0));
+        let (ring, end) = seen(at(0), stack);
+        assert_eq!((ring.len(), end), (4, ChainEnd::Gone), "a chain in a ring ends");
     }
 }

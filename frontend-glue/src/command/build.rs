@@ -1,6 +1,6 @@
 //! `tally build`: link an executable.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,14 +8,17 @@ use super::failure::Failure;
 use super::messages::Messages;
 use super::options::Compiling;
 use super::remarks::Remarks;
+use crate::aot::foreign_object::{self, ForeignObject};
 use crate::aot::output_file;
 use crate::aot::{self, Shape};
-use crate::pipeline::{self, Destination};
+use crate::load::source_file;
+use crate::pipeline::{self, CompileOptions, Destination};
 
 /// Link an executable
 ///
 /// Each FILE becomes an object; they are linked with Tally's runtime (libtally.a) by clang and
-/// lld. The executable is position independent and has no text relocations.
+/// lld. FILEs may be objects, too: what stock llc or clang made of a module with one of LLVM's own
+/// strategies (shadow-stack, ocaml, erlang, statepoint-example, coreclr). The executable is position independent and has no text relocations.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment, after_help = EPILOGUE)]
 pub(super) struct Build {
@@ -31,7 +34,7 @@ pub(super) struct Build {
     /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
-    /// The program's modules: .ll, .bc or .c
+    /// The program's modules: .ll, .bc or .c; and objects that stock llc or clang compiled
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The executable to write
@@ -52,11 +55,27 @@ impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
         output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
-        let objects = pipeline::compile(&self.files, &options).map_err(|error| self.messages.failure(error))?;
+        let (mut foreign, mut files) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            match source_file::read_object(file)? {
+                Some(bytes) => foreign.push(object_of(file, bytes)?),
+                None => files.push(file.clone()),
+            }
+        }
+        let described = foreign.iter().find(|object| !object.tables.is_empty()).map(|object| object.file.clone());
+        let options = CompileOptions { beside: described, ..options };
+        let mut objects = pipeline::compile(&files, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         super::warnings::report(&objects, &self.messages);
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
-        aot::link(&objects, shape, &self.output)?;
+        if let Some(registrar) = foreign_object::registrar(&foreign) {
+            objects.push(pipeline::compile_own("registrar", &registrar).map_err(|error| self.messages.failure(error))?);
+        }
+        aot::link(&objects, &foreign, shape, &self.output)?;
         Ok(())
     }
+}
+
+fn object_of(file: &Path, bytes: Vec<u8>) -> Result<ForeignObject, Failure> {
+    ForeignObject::read(file, bytes).map_err(|error| Failure(format!("{}: {error}", file.display())))
 }

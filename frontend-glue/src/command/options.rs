@@ -84,7 +84,8 @@ impl Compiling {
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
         let gc_names = self.gc_names.plans();
         let warns = !self.no_warnings;
-        CompileOptions { level: self.level, gc_names, zeal, warns, patterns: self.save_counts, destination }
+        let patterns = self.save_counts;
+        CompileOptions { level: self.level, gc_names, zeal, warns, patterns, destination, ..CompileOptions::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Gives a called pointer a register of its own, because LLVM calls the wrong pointer otherwise.
 //!
-//! Where a call with a `"deopt"` bundle calls an element of an aggregate (a closure passed or returned as
+//! Where a call with a `"deopt"` bundle, or a statepoint, calls an element of an aggregate (a closure passed or returned as
 //! `{ environment, code }`), the code generator of LLVM 22 calls the aggregate's *first* element, at every level: it
 //! forgets which result of the node it was (`LowerAsSTATEPOINT`; llvm-project issue 207508). So such a pointer goes
 //! through
@@ -16,6 +16,10 @@
 use crate::llvm::call::DEOPT;
 use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::lower::LOWERED_FLAG;
+use crate::verify::source::foreign::STATEPOINT;
+
+/// The argument of a statepoint that is called.
+const STATEPOINT_CALLEE: u32 = 2;
 
 /// Copies the callees that LLVM would confuse, in a module that goes only to the code generator from now on.
 pub(crate) fn before_code_generation(module: Module) {
@@ -34,10 +38,16 @@ fn copy_where(module: Module, wanted: impl Fn(Value) -> bool) {
     let builder = Builder::new(module);
     for function in module.functions().filter(|function| function.has_body()) {
         for call in function.instructions().into_iter().filter_map(Value::as_call) {
-            let callee = call.callee();
-            if !callee.is_constant() && !callee.is_inline_asm() && wanted(callee) && call.bundle(DEOPT).is_some() {
+            let is_statepoint = call.callee().is_function() && call.callee().name().starts_with(STATEPOINT);
+            let callee = if is_statepoint { call.argument(STATEPOINT_CALLEE) } else { call.callee() };
+            let is_pointer = !callee.is_constant() && !callee.is_inline_asm();
+            if is_pointer && wanted(callee) && (is_statepoint || call.bundle(DEOPT).is_some()) {
                 builder.before(call.value());
-                call.set_callee(builder.opaque_copy(callee));
+                let copy = builder.opaque_copy(callee);
+                match is_statepoint {
+                    true => call.set_argument(STATEPOINT_CALLEE, copy),
+                    false => call.set_callee(copy),
+                }
             }
         }
     }

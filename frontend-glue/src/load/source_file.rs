@@ -56,6 +56,9 @@ pub enum SourceError {
     /// Neither its name nor its content tells its kind.
     #[error("{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode) or .c", .0.display())]
     UnknownKind(PathBuf),
+    /// An object, or what was linked of objects.
+    #[error("{}: is an object, and no module: `tally build` links objects that other tools compiled", .0.display())]
+    Object(PathBuf),
 }
 
 /// The kind of a file's content.
@@ -127,6 +130,7 @@ fn kind(path: &Path, bytes: &[u8]) -> Result<Kind, SourceError> {
         Some("ll") => Ok(Kind::Text),
         Some("bc") => Ok(Kind::Bitcode),
         Some("c") => Ok(Kind::C),
+        _ if bytes.starts_with(b"\x7fELF") => Err(SourceError::Object(path.to_owned())),
         _ => Err(SourceError::UnknownKind(path.to_owned())),
     }
 }
@@ -152,6 +156,7 @@ mod tests {
         for name in ["a.bc", "a.ll", "a.bin", "a"] {
             assert_eq!(read_bytes(name, b"BC\xC0\xDE\0\0", 0), Ok(Kind::Bitcode));
         }
+        assert!(read_bytes("a.o", b"\x7fELF\x02", 0).unwrap_err().contains("`tally build` links objects"));
         assert!(read_bytes("a.py", b"print(1)", 0).unwrap_err().starts_with("a.py: unknown kind of file"));
     }
 

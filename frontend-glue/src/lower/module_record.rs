@@ -23,7 +23,8 @@ use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
 use tally_compiled::module::record::{
-    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
+    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo,
+    TypeHandle,
 };
 
 /// The tables of the record while they grow.
@@ -38,6 +39,8 @@ pub(super) struct ModuleTables {
     global_set: HashSet<(Value, u64)>,
     roots: Vec<(NamedRoot, Option<Value>)>,
     plan: Plan,
+    /// The stack maps are those of statepoints.
+    pub(super) has_statepoints: bool,
 }
 
 impl ModuleTables {
@@ -50,6 +53,7 @@ impl ModuleTables {
             global_set: HashSet::new(),
             roots: Vec::new(),
             plan,
+            has_statepoints: false,
         }
     }
 
@@ -105,7 +109,8 @@ impl ModuleTables {
             Plan::Prompt | Plan::Trace => 0,
         };
         let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
-        self.plan.module_flags() | lends | if asks { MODULE_FLAG_COUNTS } else { 0 }
+        let statepoints = if self.has_statepoints { MODULE_FLAG_STATEPOINTS } else { 0 };
+        self.plan.module_flags() | lends | statepoints | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
     /// Writes the record with its tables and constructors.

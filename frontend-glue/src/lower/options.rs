@@ -21,6 +21,9 @@ pub struct LowerOptions {
     pub eliminate_tail_calls: bool,
     /// The counts that the prompt plan saves.
     pub patterns: Patterns,
+    /// Whether a module that LLVM compiles, by a strategy of its own, runs on the trace plan. One with statepoints does
+    /// if it makes objects of Tally's heap.
+    pub traces_llvms: bool,
     /// The module's name in records and messages.
     pub module_name: String,
     /// For tests: the mitigation to leave out, so that its hazard shows.
@@ -40,6 +43,7 @@ impl Default for LowerOptions {
             root_liveness: true,
             eliminate_tail_calls: false,
             patterns: Patterns::ALL,
+            traces_llvms: false,
             module_name: String::new(),
             without: None,
             damage: None,

@@ -12,11 +12,12 @@
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::analysis::callers;
 use crate::diagnostic::Diagnostic;
-use crate::lower::{Plan, STRATEGY};
+use crate::lower::Plan;
+use crate::pipeline::CompileOptions;
 use crate::verify::source;
 use crate::{llvm, lower, pipeline};
 
@@ -24,19 +25,31 @@ use crate::{llvm, lower, pipeline};
 const ASYNCHRONOUS: u64 = 2;
 
 /// Makes the modules of one program fit together.
-pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
-    let is_managed = |module: &Module| {
-        pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty()
+pub fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: bool) {
+    let gc_names = &options.gc_names;
+    let is_of_llvm = |module: &Module| {
+        let raw = llvm::Module::of(module);
+        traces_llvms
+            && (source::foreign::has_statepoints(raw, gc_names) || source::foreign::has_shadow_stack(raw, gc_names))
     };
-    if !modules.iter().any(is_managed) {
+    let is_managed = |module: &Module| {
+        let managed = || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
+        pipeline::is_lowered(module) || managed() || is_of_llvm(module)
+    };
+    if options.beside.is_none() && !modules.iter().any(is_managed) {
         return;
     }
-    let strategy = strategy_in_use(modules, gc_names);
+    let strategy = strategy_in_use(modules, gc_names).unwrap_or_else(|| {
+        let traced = options.beside.is_some() || modules.iter().any(is_of_llvm);
+        let plan = if traced { Plan::Trace } else { Plan::default() };
+        plan.strategy().to_owned()
+    });
     for module in modules {
         if let Some(main) = module.get_function("main")
             && !pipeline::is_lowered(module)
             && main.count_basic_blocks() > 0
             && !callers::has_gc(main)
+            && !is_of_llvm(module)
         {
             main.set_gc(&strategy);
         }
@@ -46,14 +59,29 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
     }
 }
 
-/// A heap has one plan, and so has a program: a finding about the first module of another plan than those before.
-pub(crate) fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+/// Whether a module has something of Tally's, or makes objects of its heap.
+pub(crate) fn has_a_heap(modules: &[Module], gc_names: &[(String, Plan)]) -> bool {
+    modules.iter().any(|module| {
+        let raw = llvm::Module::of(module);
+        pipeline::is_lowered(module)
+            || !source::managed_functions(raw, gc_names).is_empty()
+            || source::foreign::allocates(raw)
+    })
+}
+
+/// A heap has one plan, and so has a program. Returns it, if a module asks for one, or a finding about the first module of another plan than those before.
+pub(crate) fn one_plan(
+    modules: &[Module],
+    files: &[PathBuf],
+    gc_names: &[(String, Plan)],
+) -> Result<Option<Plan>, Diagnostic> {
     let mut first: Option<(Plan, String)> = None;
     for (module, file) in modules.iter().zip(files) {
         let raw = llvm::Module::of(module);
         let managed = source::managed_functions(raw, gc_names);
         let of_source = managed.first().map(|&function| source::plan_of(function, gc_names));
-        let Some(plan) = lower::plan_of_lowered(raw).or(of_source) else { continue };
+        let of_statepoints = || source::foreign::has_statepoints(raw, gc_names).then_some(Plan::Trace);
+        let Some(plan) = lower::plan_of_lowered(raw).or(of_source).or_else(of_statepoints) else { continue };
         let name = file.to_string_lossy();
         let Some((other, described)) = &first else {
             let function = managed.first().map_or_else(String::new, |function| format!("@{} of ", function.name()));
@@ -72,10 +100,29 @@ pub(crate) fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(Strin
             );
         }
     }
-    let Some((plan, described)) = first else { return Ok(()) };
+    let Some((plan, described)) = first else { return Ok(None) };
     match plan {
-        Plan::Deferred | Plan::Trace => Ok(()),
-        Plan::Prompt => nothing_uncounted(modules, files, gc_names, &described),
+        Plan::Deferred | Plan::Trace => {}
+        Plan::Prompt => nothing_uncounted(modules, files, gc_names, &described)?,
+    }
+    Ok(Some(plan))
+}
+
+/// Returns the plan of a program that is linked with an object whose roots nothing counts, or a finding if its modules
+/// ask for another.
+pub(crate) fn plan_beside(object: Option<&Path>, plan: Option<Plan>) -> Result<Option<Plan>, Diagnostic> {
+    let Some(object) = object else { return Ok(plan) };
+    match plan.filter(|plan| plan.has_barrier()) {
+        None => Ok(Some(Plan::Trace)),
+        Some(other) => {
+            let message = format!(
+                "nothing counts the references of this object, whose roots LLVM describes, and gc \"{}\" of the program \
+                 counts",
+                other.strategy()
+            );
+            let finding = Diagnostic::about_module(&object.to_string_lossy(), message);
+            Err(finding.help("compile the program by --plan trace"))
+        }
     }
 }
 
@@ -129,12 +176,12 @@ fn nothing_uncounted(
 }
 
 /// The strategy that the program's gc functions have.
-fn strategy_in_use(modules: &[Module], gc_names: &[(String, Plan)]) -> String {
+fn strategy_in_use(modules: &[Module], gc_names: &[(String, Plan)]) -> Option<String> {
     let of_source = modules.iter().filter(|module| !pipeline::is_lowered(module)).find_map(|module| {
         source::managed_functions(llvm::Module::of(module), gc_names).first().and_then(|function| function.gc())
     });
     let of_lowered = || modules.iter().find_map(|module| lower::plan_of_lowered(llvm::Module::of(module)));
-    of_source.or_else(|| Some(of_lowered()?.strategy().to_owned())).unwrap_or_else(|| STRATEGY.to_owned())
+    of_source.or_else(|| Some(of_lowered()?.strategy().to_owned()))
 }
 
 /// Makes a module fit into a process in which other modules have gc functions.
@@ -173,7 +220,7 @@ mod tests {
                 context.create_module_from_ir(buffer).unwrap()
             })
             .collect();
-        adopt(&modules, &[]);
+        adopt(&modules, &CompileOptions::default(), false);
         modules.iter().map(|module| module.print_to_string().to_string()).collect()
     }
 

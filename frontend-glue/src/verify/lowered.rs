@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
 use crate::lower::{LOWERED_FLAG, Plan, result_thunk};
-use crate::verify::source::frames::MOST_ROOTS;
+use crate::verify::source::{self, frames::MOST_ROOTS};
 
 /// The function below whose call of the runtime nothing is managed.
 const RUN_MAIN: &str = "tally_run_main";
@@ -28,7 +28,8 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     for function in module.functions() {
         let is_intrinsic = function.name().starts_with("llvm.gc") && function.intrinsic_id() != 0;
         if is_intrinsic && (is_lowered || used_in_tally_function(function)) {
-            let users: Vec<Value> = function.users().filter(|user| user.is_instruction()).collect();
+            let users = function.users().filter(|user| user.is_instruction());
+            let users: Vec<Value> = users.filter(|user| !source::is_of_llvm(user.function())).collect();
             findings.extend(users.into_iter().map(|user| {
                 Diagnostic::at(name, user, format!("{} was not lowered", function.name()))
                     .help("lower every module before it is linked or optimised")
@@ -38,7 +39,8 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
             let finding = Diagnostic::about_function(name, function, format!("gc \"{gc}\" was not lowered"));
             findings.push(finding.help("lower every module before it is linked or optimised"));
         }
-        if is_lowered && function.has_body() && !function.name().starts_with(result_thunk::PREFIX) {
+        let checked = function.has_body() && !source::is_of_llvm(function);
+        if is_lowered && checked && !function.name().starts_with(result_thunk::PREFIX) {
             check_function(&callees, name, function, runs_main, &mut findings);
         }
     }

@@ -53,6 +53,11 @@ pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
     known_plan(function, gc_names).is_some()
 }
 
+/// Whether LLVM lowers the function's strategy.
+pub(crate) fn is_of_llvm(function: Value) -> bool {
+    function.gc().is_some_and(|gc| LLVMS_OWN.contains(&gc.as_str()))
+}
+
 /// The plan of a function's strategy.
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
@@ -93,6 +98,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     }
     let managed: HandleSet<Value> = managed_functions(module, gc_names).into_iter().collect();
     let any_managed = !managed.is_empty();
+    let is_taken = any_managed || foreign::has_statepoints(module, gc_names) && foreign::allocates(module);
     if any_managed {
         check.declarations();
         check.context();
@@ -107,13 +113,13 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
         }
-        check.function(function, any_managed, managed.contains(&function));
+        check.function(function, is_taken, managed.contains(&function));
     }
     if any_managed {
         let passed = passed_globals::found(module, name, &check.callees).into_iter();
         check.findings.extend(passed.filter(|it| it.is_certain).map(|it| it.finding));
     }
-    if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
+    if is_taken && let Some(main) = module.function("main").filter(|main| main.has_body()) {
         check.main(main);
     }
     check.findings
@@ -215,12 +221,12 @@ impl Check<'_> {
         }
     }
 
-    fn function(&mut self, function: Value, any_managed: bool, managed: bool) {
+    fn function(&mut self, function: Value, is_taken: bool, managed: bool) {
         if !managed && function.gc().is_some() {
             return;
         }
         let calls: Vec<Call> = function.calls().collect();
-        if any_managed {
+        if is_taken {
             let findings = frames::errors(self.name, &self.callees, function, &calls, managed);
             self.findings.extend(findings);
             self.findings.extend(bundles::errors(self.name, &self.callees, &calls));
@@ -246,7 +252,7 @@ impl Check<'_> {
             }
             match callee {
                 Callee::GcRoot => self.root(call, &mut descriptors),
-                Callee::New | Callee::NewArray if any_managed => self.allocation(call, what),
+                Callee::New | Callee::NewArray if is_taken => self.allocation(call, what),
                 Callee::GcWrite | Callee::WriteWord => self.write(call, what),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-; REFUSED: in @main: @llvm_gc_allocate allocates on Tally's heap, but Tally cannot read roots of gc "coreclr" in @main; give its functions gc "refcount", or map the name: --gc-name coreclr=refcount
+; REFUSED: in @main: @llvm_gc_allocate allocates on Tally's heap, but Tally cannot read roots of gc "coreclr" in @main; put statepoints in by opt -passes=rewrite-statepoints-for-gc, or give its functions gc "refcount": --gc-name coreclr=refcount
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @llvm_gc_allocate(i32)
 define i32 @main() gc "coreclr" {

@@ -1,6 +1,12 @@
 //! Strategies without a write barrier, which Tally compiles for the trace plan: `gc "trace"`, LLVM's `"ocaml"` and
 //! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
-//! looks at what its roots hold.
+//! looks at what its roots hold. Below are the same strategies as stock tools compile them.
+
+mod shadow_stack;
+mod shapes_of_llvm;
+mod statepoints;
+mod stock;
+mod tables;
 
 use tally_kit::folder::Folder;
 
@@ -71,12 +77,17 @@ done:
 }
 "#;
 
+/// The program of a strategy, with sixteen rings for each cell.
+fn program(strategy: &str) -> String {
+    let program = PROGRAM.replace("  call void @ring()\n", &"  call void @ring()\n".repeat(16));
+    program.replace("STRATEGY", strategy)
+}
+
 /// Runs the program in all ways; `options` say how its strategy is understood. Zeal collects at every safepoint, and has one
 /// ring for each cell.
 fn holds_its_list(strategy: &str, options: &[&str]) {
-    let program = PROGRAM.replace("STRATEGY", strategy);
-    let with_more_rings = program.replace("  call void @ring()\n", &"  call void @ring()\n".repeat(16));
-    let folder = Folder::with(&[("list.ll", &with_more_rings), ("zeal.ll", &program)]);
+    let with_one_ring = PROGRAM.replace("STRATEGY", strategy);
+    let folder = Folder::with(&[("list.ll", &program(strategy)), ("zeal.ll", &with_one_ring)]);
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "list.ll"], &["--zeal", "zeal.ll"]];
     for (level, way) in LEVELS.iter().flat_map(|level| ways.map(|way| (level, way))) {
         let outcome = folder.tally(&[&["run", "--opt", level], options, way].concat());

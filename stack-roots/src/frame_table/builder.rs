@@ -16,9 +16,15 @@ pub(super) struct Builder {
     roots: Vec<RootSlot>,
     lists: HashMap<Vec<RootSlot>, u32>,
     pub(super) foreign_records: usize,
+    needs_unwinder: bool,
+    pub(super) counts_from_prologue: bool,
 }
 
 impl Builder {
+    pub(super) fn new(keeps_frame_pointer: bool) -> Builder {
+        Builder { needs_unwinder: !keeps_frame_pointer, ..Builder::default() }
+    }
+
     /// Adds the call that returns to `function + instruction_offset`, in the function placed last.
     pub(super) fn add_call(
         &mut self,
@@ -41,7 +47,9 @@ impl Builder {
         let needs_rbx = roots.iter().any(|root| root.location.base() == BaseRegister::Rbx);
         let function = index(self.functions.len() - 1)?;
         let first_root = self.store(roots)?;
-        self.calls.insert(pc, CallSite { pc, function, first_root, root_count, needs_rbx });
+        let (needs_unwinder, counts_from_prologue) = (self.needs_unwinder, self.counts_from_prologue);
+        let site = CallSite { pc, function, first_root, root_count, needs_rbx, needs_unwinder, counts_from_prologue };
+        self.calls.insert(pc, site);
         Ok(())
     }
 

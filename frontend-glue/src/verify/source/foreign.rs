@@ -3,29 +3,60 @@
 //! LLVM compiles `gc "ocaml"`, `"erlang"`, `"coreclr"` and `"statepoint-example"` to code that describes its roots in maps
 //! of its own, which Tally does not read: an object of Tally's heap that such a root holds would be freed. So a module of
 //! `"ocaml"` or `"erlang"` that allocates on Tally's heap is compiled by Tally instead, for the trace plan: these strategies
-//! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`, and are refused beside Tally's
-//! allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by collections.
+//! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`: roots are named by the statepoints
+//! that `opt -passes=rewrite-statepoints-for-gc` puts in, and read from LLVM's stack maps. Without statepoints they are
+//! refused beside Tally's allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found
+//! by collections.
 
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY};
-use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
 const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
+
+/// Strategies of LLVM's own whose roots statepoints name.
+const OF_STATEPOINTS: [&str; 2] = ["statepoint-example", "coreclr"];
+
+/// How the names of the intrinsics begin that are statepoints.
+pub(crate) const STATEPOINT: &str = "llvm.experimental.gc.statepoint";
+
+/// The strategy of LLVM's own whose roots are in a chain that collections follow.
+pub(crate) const SHADOW_STACK: &str = "shadow-stack";
 
 /// Strategies of LLVM's own whose code Tally compiles for the trace plan where it allocates on Tally's heap.
 const COMPILED: [&str; 2] = ["ocaml", "erlang"];
 
 /// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
 pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
-    let allocates = || {
-        let functions = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.allocates());
-        let mut functions = functions.filter_map(|symbol| module.function(symbol.name));
-        functions.any(|function| !function.has_body() && function.users().next().is_some())
-    };
-    (COMPILED.contains(&strategy) && allocates()).then_some(Plan::Trace)
+    (COMPILED.contains(&strategy) && allocates(module)).then_some(Plan::Trace)
+}
+
+/// Whether a function of the module is compiled by LLVM to statepoints, and `opt` has put them in already. Their stack maps
+/// name the roots, so such a module runs on the trace plan.
+pub(crate) fn has_statepoints(module: Module, gc_names: &[(String, Plan)]) -> bool {
+    let is_used = |intrinsic: &Value| intrinsic.name().starts_with(STATEPOINT) && intrinsic.users().next().is_some();
+    module.functions().any(|function| is_used(&function))
+        && functions_of_llvm(module, gc_names).any(|(_, gc)| OF_STATEPOINTS.contains(&gc.as_str()))
+}
+
+/// Whether the module makes objects of Tally's heap, or names a function that does.
+pub(crate) fn allocates(module: Module) -> bool {
+    module.functions().any(|function| is_allocator(function) && function.users().next().is_some())
+}
+
+/// Whether LLVM's strategy `shadow-stack` compiles a function of the module.
+pub(crate) fn has_shadow_stack(module: Module, gc_names: &[(String, Plan)]) -> bool {
+    functions_of_llvm(module, gc_names).any(|(_, gc)| gc == SHADOW_STACK)
+}
+
+/// The functions with a body that Tally leaves to one of LLVM's own strategies, and its name.
+fn functions_of_llvm(module: Module, gc_names: &[(String, Plan)]) -> impl Iterator<Item = (Value, String)> {
+    module.functions().filter(|function| function.has_body()).filter_map(move |function| {
+        let gc = function.gc().filter(|gc| gc_names.iter().all(|(name, _)| name != gc))?;
+        plan_of(&gc, module).is_none().then_some((function, gc))
+    })
 }
 
 /// A function whose roots Tally does not find.
@@ -46,14 +77,10 @@ pub(crate) struct Allocation {
 
 /// The module's first function of such a strategy that has a body.
 pub(crate) fn foreign_function(module: Module, gc_names: &[(String, Plan)]) -> Option<Foreign> {
-    let mut defined = module.functions().filter(|function| function.has_body());
-    defined.find_map(|function| {
-        let gc = function.gc().filter(|gc| gc_names.iter().all(|(name, _)| name != gc))?;
-        if plan_of(&gc, module).is_some() {
-            return None;
-        }
+    let are_read = has_statepoints(module, gc_names);
+    functions_of_llvm(module, gc_names).find_map(|(function, gc)| {
         let strategy = UNREAD.into_iter().find(|name| *name == gc)?;
-        Some(Foreign { function, strategy })
+        (!are_read || !OF_STATEPOINTS.contains(&strategy)).then_some(Foreign { function, strategy })
     })
 }
 
@@ -118,6 +145,9 @@ impl Foreign {
 fn advice(strategy: &str) -> String {
     match COMPILED.contains(&strategy) {
         true => format!("let Tally compile it: --gc-name {strategy}=trace"),
-        false => format!("give its functions gc \"{STRATEGY}\", or map the name: --gc-name {strategy}={STRATEGY}"),
+        false => format!(
+            "put statepoints in by opt -passes=rewrite-statepoints-for-gc, or give its functions gc \"{STRATEGY}\": \
+             --gc-name {strategy}={STRATEGY}"
+        ),
     }
 }

@@ -73,6 +73,39 @@ int main(void) {
     runs(program, "10 10 10045\n");
 }
 
+/// A collector of one's own sees variables, functions and frames; both roots of a frame have its stack pointer.
+#[test]
+fn all_that_is_known_of_each_root_is_told() {
+    let program = r#"
+#include <stdio.h>
+#include <string.h>
+#include <tally_gc.h>
+static long elsewhere[2] = {40, 2};
+static long seen, sum, frames;
+static const void *last;
+static void visit(const tally_stack_root *root, void *data) {
+    if (root->meta || root->return_address == NULL || strcmp(root->function, "descend")) return;
+    if (strcmp(root->name, "outside") && strcmp(root->name, "number")) return;
+    frames += root->stack_pointer != last;
+    last = root->stack_pointer;
+    sum += **(long **)root->slot;
+    ++*(long *)data;
+}
+static void descend(long depth) {
+    long *outside = elsewhere, *number = elsewhere + 1;
+    TALLY_ROOT(outside, number);
+    if (depth) descend(depth - 1);
+    else tally_walk_roots(visit, &seen);
+    if (*outside != 40 || *number != 2) sum = -1;
+}
+int main(void) {
+    descend(9);
+    printf("%ld %ld %ld\n", seen, frames, sum);
+}
+"#;
+    runs(program, "20 10 420\n");
+}
+
 /// `keep` is LLVM's; the object in its root is held by nothing else while `native` collects.
 const SHADOW: &str = r#"
 declare void @llvm.gcroot(ptr, ptr)

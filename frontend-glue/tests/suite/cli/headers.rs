@@ -19,7 +19,7 @@ fn tally_h_compiles_as_c_and_as_cpp_without_a_warning() {
 
 #[test]
 fn constants_of_tally_h_are_those_of_the_runtime() {
-    use tally_compiled::module::record;
+    use tally_compiled::module::{foreign_frames, record};
     use tally_heap::descriptor;
     use tally_heap::memory::range;
     let expected = [
@@ -33,6 +33,12 @@ fn constants_of_tally_h_are_those_of_the_runtime() {
         ("TALLY_SLOT_TAGGED", descriptor::SlotKind::Tagged as u64),
         ("TALLY_SLOT_NAN_BOXED", descriptor::SlotKind::NanBoxed as u64),
         ("TALLY_SLOT_TRACE", descriptor::SlotKind::Trace as u64),
+        ("TALLY_FRAMES_VERSION", foreign_frames::FRAMES_VERSION.into()),
+        ("TALLY_FRAMES_STATEPOINTS", foreign_frames::FRAMES_STATEPOINTS.into()),
+        ("TALLY_FRAMES_OCAML", foreign_frames::FRAMES_OCAML.into()),
+        ("TALLY_FRAMES_ERLANG", foreign_frames::FRAMES_ERLANG.into()),
+        ("TALLY_FRAMES_SHADOW_STACK", foreign_frames::FRAMES_SHADOW_STACK.into()),
+        ("TALLY_MODULE_STATEPOINTS", record::MODULE_FLAG_STATEPOINTS.into()),
         ("sizeof(tally_type)", size_of::<descriptor::TypeDescriptor>() as u64),
         ("sizeof(tally_module)", size_of::<record::ModuleRecord>() as u64),
         ("sizeof(tally_context_view)", tally_heap::context::CONTEXT_BYTES as u64),

@@ -75,7 +75,9 @@ fn objects_of_one_module_in_roots_of_another_that_tally_does_not_read() {
         let folder = Folder::with(&[("unread.ll", &unread), ("untyped.ll", UNTYPED), ("given.ll", GIVEN)]);
         let advice = match strategy {
             "ocaml" | "erlang" => format!("let Tally compile it: --gc-name {strategy}=trace\n"),
-            _ => format!("give its functions gc \"refcount\", or map the name: --gc-name {strategy}=refcount\n"),
+            _ => format!(
+                "put statepoints in by opt -passes=rewrite-statepoints-for-gc, or give its functions gc \"refcount\": --gc-name {strategy}=refcount\n"
+            ),
         };
         let says = |files: &[&str], message: &str| {
             for command in [&["run"][..], &["build", "-o", "program"]] {
