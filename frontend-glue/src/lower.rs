@@ -25,6 +25,7 @@ mod free_list;
 mod fresh;
 pub(crate) mod global_slots;
 mod hiding_place;
+pub(crate) mod inferred;
 mod influence;
 mod leaves;
 mod liveness;
@@ -49,6 +50,7 @@ mod zeal;
 
 pub use crate::lower::mitigation::Mitigation;
 pub use count::{Damage, Patterns, Remark, Saving};
+pub use inferred::Roots;
 pub use named_root::NamedRoot;
 pub use options::{LowerOptions, LowerReport};
 pub use runtime::ContextAccess;
@@ -74,13 +76,14 @@ use roots::Root;
 /// was loaded.
 ///
 /// # Errors
-/// All breaches of the IR contract; the module is then unchanged except for those definitions.
+/// All breaches of the IR contract; the module is then unchanged except for those definitions, and for inferred roots.
 pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result<LowerReport, Vec<Diagnostic>> {
     let module = Module::of(module);
     let wrong = metadata::define(module, &options.module_name);
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    inferred::infer(module, &options.module_name, options.roots, &options.gc_names)?;
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
         return Err(findings);

@@ -13,6 +13,7 @@ use super::bit_set::BitSet;
 use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::same_object::SameObject;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use smallvec::SmallVec;
 
@@ -59,6 +60,9 @@ struct Survey<'a> {
     reach: Reach,
     roots: &'a [Root],
     slots: HandleSet<Value>,
+    /// Roots of which no call returns a derived pointer, unless that is known of the call.
+    inferred: BitSet,
+    same_object: SameObject,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HandleMap<Value, (usize, bool)>,
     facts: Influence,
@@ -82,6 +86,8 @@ impl Influence {
         };
         let module = function.module();
         let slots = roots.iter().map(|root| root.slot).collect();
+        let mut inferred = BitSet::empty(roots.len());
+        roots.iter().enumerate().filter(|(_, root)| root.inferred).for_each(|(root, _)| inferred.insert(root));
         let mut survey = Survey {
             module,
             callees,
@@ -89,6 +95,8 @@ impl Influence {
             reach,
             roots,
             slots,
+            inferred,
+            same_object: SameObject::new(),
             addresses: HandleMap::default(),
             facts,
             pending: Vec::new(),
@@ -187,7 +195,8 @@ impl Survey<'_> {
             },
         );
         if value.is_local() {
-            if whole {
+            // A callee roots no plain pointers for which roots are inferred.
+            if whole && !(self.inferred.contains(root) && value.type_of().is_plain_pointer()) {
                 self.facts.exact.insert(value);
             }
             self.went_to(value, &self.only(root));
@@ -309,6 +318,11 @@ impl Survey<'_> {
             Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
             Callee::New | Callee::NewArray => {}
             _ => {
+                let mut roots = roots.clone();
+                if self.same_object.argument(call) != Some(value) {
+                    roots.subtract(&self.inferred);
+                }
+                let roots = &roots;
                 // The callee may store an argument to a variable whose address is also an argument.
                 for alloca in call.arguments().into_iter().filter_map(container) {
                     self.stored_to(roots, alloca);

@@ -53,6 +53,11 @@ pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
     known_plan(function, gc_names).is_some()
 }
 
+/// The functions that the runtime calls in the middle of a collection, as far as the module shows them.
+pub(crate) fn called_in_collections(module: Module) -> Vec<Value> {
+    inside_collections::called(module)
+}
+
 /// The plan of a function's strategy.
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
