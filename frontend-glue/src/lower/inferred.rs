@@ -51,6 +51,15 @@ pub enum Roots {
 
 /// The module flag of a module whose roots have been inferred.
 const INFERRED_FLAG: &str = "tally.inferred";
+/// Its values.
+const TYPED_POINTERS: u64 = 1;
+const ALL_POINTERS: u64 = 2;
+
+/// Whether callers protect what this argument is, or leads into.
+pub(crate) fn is_protected_by_callers(argument: Value) -> bool {
+    let function = argument.function_of_parameter();
+    argument.type_of().is_plain_pointer() && function.module().flag(INFERRED_FLAG) == Some(ALL_POINTERS)
+}
 
 /// Gives roots to the references of the module's functions of a Tally strategy. A module is done once.
 ///
@@ -88,7 +97,7 @@ pub(crate) fn infer(
         inference.function(function);
     }
     if inference.findings.is_empty() {
-        module.set_flag(INFERRED_FLAG, 1);
+        module.set_flag(INFERRED_FLAG, if every { ALL_POINTERS } else { TYPED_POINTERS });
         return Ok(());
     }
     Err(inference.findings)
@@ -131,9 +140,7 @@ impl Inference<'_> {
         self.separate_results(function);
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
-        if self.plan.has_barrier() {
-            typed_pointers::write_through_barrier(&self.builder, &bases, &flow);
-        }
+        typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
         let callees = Callees::of(self.module);
         let needs = Needs::find(&callees, &flow, &bases);
         let webs = Webs::of(&flow, &bases, &needs);

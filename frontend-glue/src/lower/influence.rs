@@ -116,6 +116,7 @@ impl Influence {
             survey.is_pending.remove(&value);
             survey.follow_value(value);
         }
+        survey.merge_exact(function);
         survey.facts.shares = survey.shares();
         survey.facts
     }
@@ -250,6 +251,27 @@ impl Survey<'_> {
         self.hang(value, &roots);
         if self.reach != Reach::WithoutOrigins {
             self.origins.of(value).into_iter().for_each(|origin| self.went_to(origin, &roots));
+        }
+    }
+
+    /// A phi of nothing but typed references that are exact is one, too: inferred roots hold it without a store of its own.
+    fn merge_exact(&mut self, function: Value) {
+        if self.inferred.bits().next().is_none() {
+            return;
+        }
+        let is_typed = |phi: &Value| phi.type_of().is_pointer() && !phi.type_of().is_plain_pointer();
+        let phis = function.blocks().flat_map(|block| block.instructions().take_while(|it| it.is(Opcode::LLVMPHI)));
+        let mut phis: Vec<Value> = phis.filter(is_typed).collect();
+        let mut before = usize::MAX;
+        while std::mem::replace(&mut before, phis.len()) != phis.len() {
+            phis.retain(|&phi| {
+                let is_exact = |value: Value| value.is_constant() || value == phi || self.facts.exact.contains(&value);
+                let is_new = phi.incoming().into_iter().all(|(value, _)| is_exact(value));
+                if is_new {
+                    self.facts.exact.insert(phi);
+                }
+                !is_new
+            });
         }
     }
 

@@ -58,8 +58,9 @@ fn redirect(builder: &Builder, call: Call, plain: Value, of: Type) {
     call.replace_by_call_of(builder, of, plain, &arguments);
 }
 
-/// Turns plain stores of typed references into objects and globals into writes.
-pub(super) fn write_through_barrier(builder: &Builder, bases: &Bases, flow: &Flow) {
+/// Turns plain stores of typed references into globals into writes, which make the globals roots, and those into objects where the
+/// plan has a barrier.
+pub(super) fn write_through_barrier(builder: &Builder, bases: &Bases, flow: &Flow, has_barrier: bool) {
     let module = builder.module();
     let stores = flow.blocks[..flow.reachable].iter().flat_map(|block| block.instructions());
     let stores: Vec<Value> =
@@ -71,7 +72,8 @@ pub(super) fn write_through_barrier(builder: &Builder, bases: &Bases, flow: &Flo
     for store in stores {
         let (value, slot) = (store.operand(0), store.operand(1));
         let object = match bases.of(slot) {
-            Some(number) if is_typed(slot.type_of()) => bases.all[number],
+            Some(number) if is_typed(slot.type_of()) && has_barrier => bases.all[number],
+            Some(_) if is_typed(slot.type_of()) => continue,
             _ if global_slots::global_behind(slot).is_some() => slot,
             // A variable, or memory that is none of Tally's.
             _ => continue,
