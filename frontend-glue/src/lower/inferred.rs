@@ -31,7 +31,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
-use crate::lower::{LOWERED_FLAG, Plan};
+use crate::lower::{LOWERED_FLAG, Plan, asked_safepoints, runtime};
 use crate::verify::source;
 use bases::Bases;
 use needs::Needs;
@@ -54,6 +54,11 @@ const INFERRED_FLAG: &str = "tally.inferred";
 /// Its values.
 const TYPED_POINTERS: u64 = 1;
 const ALL_POINTERS: u64 = 2;
+
+/// Whether roots were inferred in this module.
+pub(super) fn is_done(module: Module) -> bool {
+    module.has_flag(INFERRED_FLAG)
+}
 
 /// Whether callers protect what this argument is, or leads into.
 pub(crate) fn is_protected_by_callers(argument: Value) -> bool {
@@ -138,6 +143,10 @@ impl Inference<'_> {
         self.findings.extend(references::unsupported(self.name, self.references, function));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &callees, self.name, function));
         self.separate_results(function);
+        let asked = asked_safepoints::places(&callees, function);
+        if !asked.is_empty() {
+            asked_safepoints::place(&self.builder, runtime::declare(self.module, "tally_safepoint"), &asked);
+        }
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
         typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());

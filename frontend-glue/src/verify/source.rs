@@ -35,7 +35,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
-use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, asked_safepoints, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
@@ -111,6 +111,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.findings.extend(attributes::processor_error(name, function));
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
+            check.findings.extend(asked_safepoints::misspelt(name, function));
         }
         check.function(function, any_managed, managed.contains(&function));
     }
