@@ -291,12 +291,14 @@ impl Search<'_> {
     /// The base of a reference, once the merges have been added.
     fn base(&self, value: Value) -> Option<Value> {
         let derived_from = self.strip(value);
-        match self.merges.get(&derived_from) {
+        let base = match self.merges.get(&derived_from) {
             Some(&Merge::One(base)) => base,
             Some(Merge::Unknown) => None,
-            Some(Merge::Several) => Some(self.made.get(&derived_from).copied().unwrap_or(derived_from)),
+            Some(Merge::Several) => Some(derived_from),
             None => self.object(derived_from),
-        }
+        };
+        // Where all operands have the base of another merge, that is what merges its bases.
+        base.map(|base| self.made.get(&base).copied().unwrap_or(base))
     }
 
     /// The same as a value of type `of`: null if there is none.
