@@ -177,6 +177,14 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
 #define TALLY_TRY_NEW(Type) ((Type *)tally_try_new(&tally_type_##Type))
 #define TALLY_TRY_NEW_ARRAY(Type, n) ((Type *)tally_try_new_array(&tally_type_##Type, (n)))
 
+/* ---- References of a type of their own ------------------------------------------------------------------------------
+ * TALLY_REF(Node) is the type of a reference to a Node: `TALLY_REF(Node) list = TALLY_NEW_REF(Node);`. Such references need no root and no
+ * macro for writes: what is needed after a call is kept, and `list->next = node` goes through the barrier. To pass one to a function
+ * over plain pointers, such as printf, cast it; it is kept while the call runs. */
+#define TALLY_REF(Type) __typeof__(Type __attribute__((address_space(1))) *)
+#define TALLY_NEW_REF(Type) ((TALLY_REF(Type))tally_new(&tally_type_##Type))
+#define TALLY_NEW_ARRAY_REF(Type, n) ((TALLY_REF(Type))tally_new_array(&tally_type_##Type, (n)))
+
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
  * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only, those that

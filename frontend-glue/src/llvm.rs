@@ -151,6 +151,11 @@ impl Type {
         self.kind() == LLVMTypeKind::LLVMVoidTypeKind
     }
 
+    /// The address space of a pointer type.
+    pub(crate) fn address_space(self) -> u32 {
+        raw!(LLVMGetPointerAddressSpace(self.0))
+    }
+
     /// Whether these are pointers of address space 0.
     pub(crate) fn is_plain_pointer(self) -> bool {
         self.is_pointer() && raw!(LLVMGetPointerAddressSpace(self.0)) == 0
@@ -246,6 +251,12 @@ impl Module {
 
     pub(crate) fn global(self, name: &str) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetNamedGlobalWithLength(self.0, name.as_ptr().cast(), name.len())))
+    }
+
+    /// Its global variables.
+    pub(crate) fn globals(self) -> impl Iterator<Item = Value> {
+        let first = Value::from_raw(raw!(LLVMGetFirstGlobal(self.0)));
+        std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextGlobal(value.0))))
     }
 
     pub(crate) fn add_function(self, name: &str, of: Type) -> Value {

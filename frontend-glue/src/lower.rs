@@ -13,6 +13,7 @@
 
 mod address_taken;
 mod allocation;
+pub(crate) mod asked_safepoints;
 mod barrier;
 mod bit_set;
 mod bundle;
@@ -25,6 +26,7 @@ mod free_list;
 mod fresh;
 pub(crate) mod global_slots;
 mod hiding_place;
+pub(crate) mod inferred;
 mod influence;
 mod leaves;
 mod liveness;
@@ -49,6 +51,7 @@ mod zeal;
 
 pub use crate::lower::mitigation::Mitigation;
 pub use count::{Damage, Patterns, Remark, Saving};
+pub use inferred::Roots;
 pub use named_root::NamedRoot;
 pub use options::{LowerOptions, LowerReport};
 pub use runtime::ContextAccess;
@@ -74,13 +77,14 @@ use roots::Root;
 /// was loaded.
 ///
 /// # Errors
-/// All breaches of the IR contract; the module is then unchanged except for those definitions.
+/// All breaches of the IR contract; the module is then unchanged except for those definitions, and for inferred roots.
 pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result<LowerReport, Vec<Diagnostic>> {
     let module = Module::of(module);
     let wrong = metadata::define(module, &options.module_name);
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    inferred::infer(module, &options.module_name, options.roots, &options.gc_names)?;
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
         return Err(findings);
@@ -384,9 +388,15 @@ impl<'a> Lowering<'a> {
         habits: &poll::Habits,
     ) -> HandleSet<Call> {
         self.forget_unwinding_of_runtime(function);
+        let poll = runtime::declare(self.module, "tally_safepoint");
+        let asked = asked_safepoints::places(&self.callees, function);
+        if !asked.is_empty() && !inferred::is_done(self.module) {
+            let safe = exposure::safe_places(&self.callees, flow.get(), function, roots, habits.held(), &asked);
+            self.report.polls += safe.len();
+            asked_safepoints::place(&self.builder, poll, &safe);
+        }
         let mut fresh = HandleSet::default();
         if self.plan.has_barrier() {
-            let poll = runtime::declare(self.module, "tally_safepoint");
             let polls;
             (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
             self.report.polls += polls;

@@ -27,7 +27,7 @@ use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
 use crate::load::{self, LoadError};
 use crate::lower::type_description::metadata;
-use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
+use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark, Roots, inferred};
 use crate::verify::{self, Findings};
 
 /// The options for compiling files.
@@ -37,6 +37,8 @@ pub struct CompileOptions {
     pub level: Level,
     /// gc strategies of existing IR, and the plan that each stands for.
     pub gc_names: Vec<(String, Plan)>,
+    /// The references that get roots beside those that the module writes.
+    pub roots: Roots,
     /// Zeal: an epoch at every safepoint, a check at every access.
     pub zeal: bool,
     /// Whether forgotten roots and stores past the barrier are looked for.
@@ -222,10 +224,15 @@ pub fn load_from_memory<'ctx>(
     Ok(load::load_from_memory(context, name, ir, &target::machine(options.level)?)?)
 }
 
-/// Checks a module that was just loaded against the contract of gc functions.
+/// Checks a module that was just loaded against the contract of gc functions. References that need no written root get theirs
+/// first.
 pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
     let _working = WorkingOn::file(file);
-    verify::verify_source(module, &file.to_string_lossy(), &options.gc_names)
+    let name = file.to_string_lossy();
+    match inferred::infer(crate::llvm::Module::of(module), &name, options.roots, &options.gc_names) {
+        Ok(()) => verify::verify_source(module, &name, &options.gc_names),
+        Err(errors) => Findings { errors, warnings: Vec::new() },
+    }
 }
 
 /// Whether a module comes out of a lowering.
@@ -244,6 +251,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
             Destination::ThisProcess => ContextAccess::FsOffset(tally_heap::context::fs_offset()),
         },
         zeal: options.zeal,
+        roots: options.roots,
         gc_names: options.gc_names.clone(),
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),

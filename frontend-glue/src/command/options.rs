@@ -9,7 +9,7 @@ use tally_compiled::program::options::{
 };
 
 use crate::emit::level::Level;
-use crate::lower::{Patterns, Plan, STRATEGY};
+use crate::lower::{Patterns, Plan, Roots, STRATEGY};
 use crate::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
@@ -22,6 +22,10 @@ pub(super) struct GcNames {
     /// (objects die when their last reference goes) or trace (nothing is counted, objects die at the next collection)
     #[arg(long, value_name = "PLAN")]
     plan: Option<Plan>,
+    /// Which references get roots beside those that the program writes: typed (those of type ptr addrspace(1)) or auto (every
+    /// pointer of every function; what lies outside the heap is ignored)
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Roots::Typed)]
+    roots: Roots,
 }
 
 /// How code is made.
@@ -70,7 +74,7 @@ pub(super) struct Running {
 impl GcNames {
     /// For subcommands that make no code.
     pub(super) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { gc_names: self.plans(), ..CompileOptions::default() }
+        CompileOptions { gc_names: self.plans(), roots: self.roots, ..CompileOptions::default() }
     }
 
     fn plans(&self) -> Vec<(String, Plan)> {
@@ -82,10 +86,11 @@ impl GcNames {
 impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
-        let gc_names = self.gc_names.plans();
+        let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
         let warns = !self.no_warnings;
         let patterns = self.save_counts;
-        CompileOptions { level: self.level, gc_names, zeal, warns, patterns, destination, ..CompileOptions::default() }
+        let level = self.level;
+        CompileOptions { level, gc_names, roots, zeal, warns, patterns, destination, ..CompileOptions::default() }
     }
 }
 

@@ -236,6 +236,15 @@ impl Builder {
         phi
     }
 
+    pub(crate) fn select(&self, condition: Value, then: Value, otherwise: Value) -> Value {
+        Value(raw!(LLVMBuildSelect(self.raw, condition.0, then.0, otherwise.0, NO_NAME)))
+    }
+
+    /// A member of a struct or array in a value.
+    pub(crate) fn extract(&self, aggregate: Value, member: u32) -> Value {
+        Value(raw!(LLVMBuildExtractValue(self.raw, aggregate.0, member, NO_NAME)))
+    }
+
     /// A landing pad that catches nothing and resumes the exception.
     pub(crate) fn cleanup_and_resume(&self, of: Type) {
         let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), 0, NO_NAME));
@@ -337,10 +346,15 @@ impl Builder {
         raw!(LLVMSetOperand(copy.0, 0, instruction.0));
     }
 
+    /// Marks an instruction, for as long as no pass makes it anew.
+    pub(crate) fn mark(&self, instruction: Value, kind: &str) {
+        let node = raw!(LLVMMDNodeInContext2(self.module.context(), std::ptr::null_mut(), 0));
+        self.set_metadata(instruction, kind, node);
+    }
+
     /// Promises that a load always finds the same value.
     pub(crate) fn mark_invariant(&self, load: Value) {
-        let node = raw!(LLVMMDNodeInContext2(self.module.context(), std::ptr::null_mut(), 0));
-        self.set_metadata(load, "invariant.load", node);
+        self.mark(load, "invariant.load");
     }
 
     /// Gives a memory access, or a call with no other effect on memory that compiled code sees, a class of its own

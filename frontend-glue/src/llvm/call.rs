@@ -254,6 +254,22 @@ impl Call {
         new
     }
 
+    /// Replaces a call by one of another function, whose type differs in address spaces alone.
+    pub(crate) fn replace_by_call_of(self, builder: &Builder, of: Type, callee: Value, arguments: &[Value]) {
+        let new = self.build(builder, of, callee, arguments, self.own_bundles(), None);
+        self.carry_over(new);
+        let wanted = self.0.type_of();
+        if !wanted.is_void() {
+            let name = self.0.name();
+            let result =
+                if new.0.type_of() == wanted { new.0 } else { builder.cast(Opcode::LLVMAddrSpaceCast, new.0, wanted) };
+            self.0.replace_all_uses(result);
+            self.0.set_name("");
+            result.set_name(&name);
+        }
+        self.0.erase();
+    }
+
     /// A call or invoke of something else where this one stands (before it), with a `deopt` bundle of `roots`. This
     /// one stays, for its uses to be redirected.
     pub(crate) fn emit_instead(

@@ -16,10 +16,8 @@ pub(crate) struct PrivateMembers(HashMap<LLVMComdatRef, usize>);
 impl PrivateMembers {
     /// Those of a module.
     pub(crate) fn of(module: Module) -> PrivateMembers {
-        let first = Value::from_raw(raw!(LLVMGetFirstGlobal(module.0)));
-        let variables = std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextGlobal(value.0))));
         let mut members = HashMap::new();
-        for value in module.functions().chain(variables).filter(|value| value.is_internal()) {
+        for value in module.functions().chain(module.globals()).filter(|value| value.is_internal()) {
             let group = raw!(LLVMGetComdat(value.0));
             if !group.is_null() {
                 *members.entry(group).or_default() += 1;

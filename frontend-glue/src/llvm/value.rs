@@ -117,6 +117,10 @@ impl Value {
         Value(raw!(LLVMGetOperand(self.0, index)))
     }
 
+    pub(crate) fn set_operand(self, index: u32, value: Value) {
+        raw!(LLVMSetOperand(self.0, index, value.0));
+    }
+
     /// The operands that are values (a phi's incoming blocks and a branch's targets are none).
     pub(crate) fn operands(self) -> impl Iterator<Item = Value> {
         let count = raw!(LLVMGetNumOperands(self.0)).max(0) as u32;
@@ -237,6 +241,18 @@ impl Value {
     /// Of an alloca, load, store or global.
     pub(crate) fn alignment(self) -> u32 {
         raw!(LLVMGetAlignment(self.0))
+    }
+
+    /// Whether an instruction has metadata of this kind.
+    pub(crate) fn has_mark(self, kind: &str) -> bool {
+        let context = self.function().module().context();
+        let kind = raw!(LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32));
+        !raw!(LLVMGetMetadata(self.0, kind)).is_null()
+    }
+
+    /// Whether this is an alloca marked `swifterror`.
+    pub(crate) fn is_swifterror(self) -> bool {
+        self.is(Opcode::LLVMAlloca) && self.print().contains(" = alloca swifterror ")
     }
 
     pub(crate) fn allocated_type(self) -> Type {
@@ -368,6 +384,11 @@ impl Value {
     pub(crate) fn gc(self) -> Option<String> {
         let text = raw!(LLVMGetGC(self.0));
         (!text.is_null()).then(|| owned_text(text, raw!(libc::strlen(text))))
+    }
+
+    pub(crate) fn set_gc(self, strategy: &str) {
+        let strategy = c_text(strategy);
+        raw!(LLVMSetGC(self.0, strategy.as_ptr()));
     }
 
     pub(crate) fn clear_gc(self) {

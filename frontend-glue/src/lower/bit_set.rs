@@ -39,6 +39,12 @@ impl BitSet {
         }
     }
 
+    pub(super) fn subtract(&mut self, other: &BitSet) {
+        for (word, gone) in self.0.iter_mut().zip(&other.0) {
+            *word &= !gone;
+        }
+    }
+
     pub(super) fn bits(&self) -> impl Iterator<Item = usize> {
         self.0.iter().enumerate().flat_map(|(index, &word)| {
             let mut rest = word;

@@ -144,6 +144,13 @@ pub(crate) fn trace(module: Module, address: Value) -> Option<Value> {
     trace.is_function().then_some(trace)
 }
 
+/// The function that finds the references of objects of the type that `global` describes, if it is such a descriptor.
+pub(crate) fn trace_of(module: Module, global: Value) -> Option<Value> {
+    let is_descriptor = module.size_of(global.value_type()) == size_of::<TypeDescriptor>() as u64;
+    let by_trace = is_descriptor && Descriptor::read(module, global)?.references.is_none();
+    if by_trace { trace(module, global) } else { None }
+}
+
 /// The size of the fixed part that the descriptor at `address` describes.
 pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
     let constant = address.definitive_initializer()?;

@@ -17,6 +17,7 @@ use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
 use crate::lower::carriers::{Carrier, Class, MustAlias};
+use crate::lower::inferred;
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
 pub(super) fn safe_to_poll(
@@ -35,16 +36,42 @@ pub(super) fn safe_to_poll(
     }
     let aliases = ground.aliases_at_end(flow);
     let live = ground.live_at_end(flow);
-    let is_safe = |block: usize| {
-        live[block].iter().filter(|value| !held.contains(&value.base())).all(|&value| {
-            match (ground.can_expose(value), &aliases[block]) {
-                (false, _) => true,
-                (true, Some(aliases)) => aliases.class_of(Carrier::Now(value.base())).is_some(),
-                (true, None) => false,
+    let is_safe = |&block: &usize| ground.exposes_nothing(&live[block], aliases[block].as_ref(), held);
+    (0..flow.reachable).filter(is_safe).map(|block| flow.blocks[block]).collect()
+}
+
+/// Those of `places`, which are instructions, in front of which a poll would expose nothing.
+pub(super) fn safe_places(
+    callees: &Callees,
+    flow: &Flow,
+    function: Value,
+    roots: &[Root],
+    held: &HandleSet<Value>,
+    places: &[Value],
+) -> Vec<Value> {
+    let ground = Ground::of(callees, function, roots);
+    if ground.has_hidden_pointers {
+        return Vec::new();
+    }
+    let wanted: HandleSet<Value> = places.iter().copied().collect();
+    let mut live_before: HandleMap<Value, HandleSet<Value>> = HandleMap::default();
+    ground.live_at_end_noting(flow, |instruction, live| {
+        if wanted.contains(&instruction) {
+            live_before.insert(instruction, live.clone());
+        }
+    });
+    let mut safe = HandleSet::default();
+    for (block, start) in ground.aliases_at_start(flow).into_iter().enumerate() {
+        let Some(mut aliases) = start else { continue };
+        for instruction in flow.blocks[block].instructions() {
+            let live = live_before.get(&instruction);
+            if live.is_some_and(|live| ground.exposes_nothing(live, Some(&aliases), held)) {
+                safe.insert(instruction);
             }
-        })
-    };
-    (0..flow.reachable).filter(|&block| is_safe(block)).map(|block| flow.blocks[block]).collect()
+            ground.pass(&mut aliases, instruction);
+        }
+    }
+    places.iter().copied().filter(|place| safe.contains(place)).collect()
 }
 
 /// Calls `at` for each reachable safepoint with the values that roots definitely hold before it.
@@ -111,6 +138,16 @@ impl Ground {
             has_words: !words.is_empty() || tagged_words::are_used(&instructions, &is_root),
             words,
         }
+    }
+
+    /// Whether roots, or callers, hold all that is live where those aliases hold.
+    fn exposes_nothing(&self, live: &HandleSet<Value>, aliases: Option<&MustAlias>, held: &HandleSet<Value>) -> bool {
+        let is_kept = |base: Value| {
+            held.contains(&base)
+                || base.is_argument() && inferred::is_protected_by_callers(base)
+                || aliases.is_some_and(|aliases| aliases.class_of(Carrier::Now(base)).is_some())
+        };
+        live.iter().all(|&value| !self.can_expose(value) || is_kept(value.base()))
     }
 
     fn can_expose(&self, value: Value) -> bool {
@@ -198,6 +235,11 @@ impl Ground {
 
     /// Values and local variables needed by or after the terminator of each block.
     fn live_at_end(&self, flow: &Flow) -> Vec<HandleSet<Value>> {
+        self.live_at_end_noting(flow, |_, _| {})
+    }
+
+    /// The same; `note` gets what is live in front of each instruction, last the final set.
+    fn live_at_end_noting(&self, flow: &Flow, mut note: impl FnMut(Value, &HandleSet<Value>)) -> Vec<HandleSet<Value>> {
         let mut ends: Vec<HandleSet<Value>> = vec![HandleSet::default(); flow.blocks.len()];
         let union = |into: &mut HandleSet<Value>, from: &HandleSet<Value>| into.extend(from);
         flow.solve(Direction::Backward, &HandleSet::default(), union, |block, mut live| {
@@ -211,6 +253,7 @@ impl Ground {
             let instructions: Vec<Value> = here.instructions().collect();
             for &instruction in instructions.iter().rev() {
                 self.step_back(&mut live, instruction);
+                note(instruction, &live);
                 if Some(&instruction) == instructions.last() {
                     ends[block] = live.clone();
                 }

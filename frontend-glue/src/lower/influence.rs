@@ -13,6 +13,7 @@ use super::bit_set::BitSet;
 use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::same_object::SameObject;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use smallvec::SmallVec;
 
@@ -59,6 +60,9 @@ struct Survey<'a> {
     reach: Reach,
     roots: &'a [Root],
     slots: HandleSet<Value>,
+    /// Roots of which no call returns a derived pointer, unless that is known of the call.
+    inferred: BitSet,
+    same_object: SameObject,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HandleMap<Value, (usize, bool)>,
     facts: Influence,
@@ -82,6 +86,8 @@ impl Influence {
         };
         let module = function.module();
         let slots = roots.iter().map(|root| root.slot).collect();
+        let mut inferred = BitSet::empty(roots.len());
+        roots.iter().enumerate().filter(|(_, root)| root.inferred).for_each(|(root, _)| inferred.insert(root));
         let mut survey = Survey {
             module,
             callees,
@@ -89,6 +95,8 @@ impl Influence {
             reach,
             roots,
             slots,
+            inferred,
+            same_object: SameObject::new(),
             addresses: HandleMap::default(),
             facts,
             pending: Vec::new(),
@@ -108,6 +116,7 @@ impl Influence {
             survey.is_pending.remove(&value);
             survey.follow_value(value);
         }
+        survey.merge_exact(function);
         survey.facts.shares = survey.shares();
         survey.facts
     }
@@ -187,7 +196,8 @@ impl Survey<'_> {
             },
         );
         if value.is_local() {
-            if whole {
+            // A callee roots no plain pointers for which roots are inferred.
+            if whole && !(self.inferred.contains(root) && value.type_of().is_plain_pointer()) {
                 self.facts.exact.insert(value);
             }
             self.went_to(value, &self.only(root));
@@ -241,6 +251,27 @@ impl Survey<'_> {
         self.hang(value, &roots);
         if self.reach != Reach::WithoutOrigins {
             self.origins.of(value).into_iter().for_each(|origin| self.went_to(origin, &roots));
+        }
+    }
+
+    /// A phi of nothing but typed references that are exact is one, too: inferred roots hold it without a store of its own.
+    fn merge_exact(&mut self, function: Value) {
+        if self.inferred.bits().next().is_none() {
+            return;
+        }
+        let is_typed = |phi: &Value| phi.type_of().is_pointer() && !phi.type_of().is_plain_pointer();
+        let phis = function.blocks().flat_map(|block| block.instructions().take_while(|it| it.is(Opcode::LLVMPHI)));
+        let mut phis: Vec<Value> = phis.filter(is_typed).collect();
+        let mut before = usize::MAX;
+        while std::mem::replace(&mut before, phis.len()) != phis.len() {
+            phis.retain(|&phi| {
+                let is_exact = |value: Value| value.is_constant() || value == phi || self.facts.exact.contains(&value);
+                let is_new = phi.incoming().into_iter().all(|(value, _)| is_exact(value));
+                if is_new {
+                    self.facts.exact.insert(phi);
+                }
+                !is_new
+            });
         }
     }
 
@@ -309,6 +340,11 @@ impl Survey<'_> {
             Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
             Callee::New | Callee::NewArray => {}
             _ => {
+                let mut roots = roots.clone();
+                if self.same_object.argument(call) != Some(value) {
+                    roots.subtract(&self.inferred);
+                }
+                let roots = &roots;
                 // The callee may store an argument to a variable whose address is also an argument.
                 for alloca in call.arguments().into_iter().filter_map(container) {
                     self.stored_to(roots, alloca);

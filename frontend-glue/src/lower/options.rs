@@ -1,6 +1,7 @@
 //! The options and the report of a lowering.
 
 use super::count::{Damage, Patterns, Remark};
+use super::inferred::Roots;
 use super::named_root::NamedRoot;
 use super::runtime::ContextAccess;
 use crate::lower::mitigation::Mitigation;
@@ -15,6 +16,8 @@ pub struct LowerOptions {
     pub zeal: bool,
     /// Other strategy names, and their plans.
     pub gc_names: Vec<(String, Plan)>,
+    /// The references that get roots beside those that the module writes.
+    pub roots: Roots,
     /// Whether to name a root only where it matters; if not, every root is named at every call.
     pub root_liveness: bool,
     /// Turn tail recursion into loops first, which bundles would prevent.
@@ -40,6 +43,7 @@ impl Default for LowerOptions {
             context: ContextAccess::Symbol,
             zeal: false,
             gc_names: Vec::new(),
+            roots: Roots::default(),
             root_liveness: true,
             eliminate_tail_calls: false,
             patterns: Patterns::ALL,

@@ -116,6 +116,11 @@ impl Habits {
         Habits { with_writes, writers, stoppers, held }
     }
 
+    /// Parameters that callers hold.
+    pub(super) fn held(&self) -> &HandleSet<Value> {
+        &self.held
+    }
+
     /// Whether the function has a write, or a call of a writer: the loops of any other need no check.
     fn may_write(&self, function: Value) -> bool {
         let calls_a_writer = || function.calls().any(|call| self.writers.contains(&call.callee()));

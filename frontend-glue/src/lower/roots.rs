@@ -30,7 +30,12 @@ pub(crate) struct Root {
     /// The id in stack maps.
     pub(crate) id: u64,
     pub(crate) name: String,
+    /// Whether no one wrote it: it holds the base of what is derived from it, and no call returns another.
+    pub(crate) inferred: bool,
 }
+
+/// The mark of slots that were made for references without a root.
+pub(super) const INFERRED: &str = "tally.inferred";
 
 /// The calls of gcroot of each function that has one, in the order of its instructions.
 pub(super) fn gcroots(callees: &Callees) -> HandleMap<Value, Vec<Call>> {
@@ -67,7 +72,7 @@ pub(super) fn clean(
             let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
             let id = root_id(&options.module_name, &function.name(), &name, number);
             let bytes = slot_bytes(builder.module(), slot).expect("verified: a root has a constant size");
-            roots.push(Root { slot, how, bytes, id, name });
+            roots.push(Root { slot, how, bytes, id, name, inferred: slot.has_mark(INFERRED) });
         });
     }
     if options.has(Mitigation::HoistedRoots) {

@@ -24,6 +24,7 @@ mod inside_collections;
 pub(crate) mod intrinsics;
 pub(crate) mod machine_code;
 mod made;
+mod named_strategies;
 mod own_calls;
 pub(crate) mod passed_globals;
 mod raw_fills;
@@ -35,7 +36,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
-use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, asked_safepoints, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
@@ -58,11 +59,15 @@ pub(crate) fn is_of_llvm(function: Value) -> bool {
     function.gc().is_some_and(|gc| LLVMS_OWN.contains(&gc.as_str()))
 }
 
+/// The functions that the runtime calls in the middle of a collection, as far as the module shows them.
+pub(crate) fn called_in_collections(module: Module) -> Vec<Value> {
+    inside_collections::called(module)
+}
+
 /// The plan of a function's strategy.
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
-    let mapped = gc_names.iter().find(|(name, _)| *name == gc).map(|(_, plan)| *plan);
-    mapped
+    named_strategies::plan_of(&gc, function.module(), gc_names)
         .or_else(|| Plan::ALL.into_iter().find(|plan| plan.strategy() == gc))
         .or_else(|| foreign::plan_of(&gc, function.module()))
 }
@@ -91,6 +96,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         findings: Vec::new(),
     };
     check.strategies();
+    check.findings.extend(named_strategies::errors(module, name));
     check.findings.extend(foreign::error(module, name, gc_names));
     check.findings.extend(machine_code::errors(module, name, gc_names));
     if !check.findings.is_empty() {
@@ -112,6 +118,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.findings.extend(attributes::processor_error(name, function));
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
+            check.findings.extend(asked_safepoints::misspelt(name, function));
         }
         check.function(function, is_taken, managed.contains(&function));
     }

@@ -24,7 +24,7 @@ use tally_kit::progress::Progress;
 use tally_kit::tally_command::checked_tally;
 use tally_kit::workers::each_number;
 use tally_llvm::lower::{LowerOptions, lower};
-use text::Size;
+use text::{Rooting, Size};
 
 const MODULE: u64 = 50;
 /// What a plain `cargo test` runs.
@@ -95,7 +95,7 @@ fn all_are_right(folder: &Path, seed: u64, count: u64) -> bool {
 fn is_noticed(folder: &Path, seed: u64, count: u64, mitigation: &str) -> bool {
     for first in (0..count).step_by(MODULE as usize) {
         let programs: Vec<Numbered> = (first..first + MODULE).map(|number| Numbered::of(seed, number)).collect();
-        let file = write(folder, &format!("without-{first}"), &programs, Size::Small);
+        let file = write(folder, &format!("without-{first}"), &programs, Size::Small, Rooting::Written);
         let lowered = folder.join(format!("without-{first}.bc"));
         lower_without(&file, mitigation, &lowered);
         let program = folder.join("without");
@@ -131,9 +131,9 @@ fn lower_without(file: &Path, mitigation: &str, to: &Path) {
 /// Runs a module in all ways; what failed.
 fn check(folder: &Path, module: u64, programs: &[Numbered]) -> Vec<String> {
     let mut failures = Vec::new();
-    for options in ways(module as usize) {
+    for (rooting, options) in ways(module as usize) {
         let size = if options.contains(&"--zeal") { Size::Small } else { Size::Line };
-        let file = write(folder, &format!("module-{module}"), programs, size);
+        let file = write(folder, &format!("module-{module}"), programs, size, rooting);
         if run(&file, &options, programs).is_ok() {
             std::fs::remove_file(file).unwrap();
             continue;
@@ -141,7 +141,7 @@ fn check(folder: &Path, module: u64, programs: &[Numbered]) -> Vec<String> {
         let before = failures.len();
         for program in programs {
             let alone = std::slice::from_ref(program);
-            let own = write(folder, &format!("program-{}-{size:?}", program.number), alone, size);
+            let own = write(folder, &format!("program-{}-{size:?}-{rooting:?}", program.number), alone, size, rooting);
             match run(&own, &options, alone) {
                 Ok(()) => std::fs::remove_file(own).unwrap(),
                 Err(reason) => failures.push(format!(
@@ -159,8 +159,9 @@ fn check(folder: &Path, module: u64, programs: &[Numbered]) -> Vec<String> {
     failures
 }
 
-/// How module number `turn` is run: under the deferred plan each time plainly and with zeal, and the other ways take turns.
-fn ways(turn: usize) -> Vec<Vec<&'static str>> {
+/// How module number `turn` is run: under the deferred plan each time plainly and with zeal, and the other ways take turns. Without
+/// written roots it is run under zeal, or with small epochs.
+fn ways(turn: usize) -> Vec<(Rooting, Vec<&'static str>)> {
     let with = |more: usize, options: &[&'static str]| {
         let level = LEVELS[(turn / 2 + more) % LEVELS.len()];
         [&["--opt", level, "--epoch-bytes", "16KiB"], options].concat()
@@ -170,13 +171,20 @@ fn ways(turn: usize) -> Vec<Vec<&'static str>> {
         2 => &["--pause-goal", "500us"],
         _ => &["--plan", "refcount-prompt", "--zeal"],
     };
-    vec![with(0, &[]), with(2, &["--zeal"]), with(1, third)]
+    let written = [with(0, &[]), with(2, &["--zeal"]), with(1, third)].map(|way| (Rooting::Written, way));
+    let plan = ["refcount", "refcount-prompt", "trace"][turn % 3];
+    let inferred = [
+        (Rooting::Typed, with(turn, &["--zeal", "--plan", plan])),
+        (Rooting::Auto, with(turn + 1, &["--zeal", "--plan", plan, "--roots", "auto"])),
+        (Rooting::Typed, with(turn + 2, &["--plan", plan])),
+    ];
+    written.into_iter().chain(inferred).collect()
 }
 
-fn write(folder: &Path, name: &str, programs: &[Numbered], size: Size) -> PathBuf {
+fn write(folder: &Path, name: &str, programs: &[Numbered], size: Size, rooting: Rooting) -> PathBuf {
     let file = folder.join(format!("{name}.ll"));
     let programs: Vec<(u64, &[Op])> = programs.iter().map(|program| (program.number, &program.ops[..])).collect();
-    std::fs::write(&file, text::module(&programs, size)).unwrap();
+    std::fs::write(&file, text::module(&programs, size, rooting)).unwrap();
     file
 }
 

@@ -4,6 +4,7 @@ mod boundaries;
 mod cli;
 mod damaged_counts;
 mod hazards;
+mod inferred_roots;
 mod ir_contract;
 mod objc_arc;
 mod readers;

@@ -37,13 +37,14 @@ struct Example {
 /// A way to run an example, with the word that its trial is named by.
 type Check = (&'static str, fn(&Example) -> Result<(), String>);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     ("deferred", runs_deferred),
     ("prompt", runs_prompt),
     ("trace", runs_trace),
     ("savings", runs_whichever_counts_are_saved),
     ("zeal", runs_under_zeal),
     ("built", runs_built),
+    ("without_roots", runs_without_written_roots),
 ];
 
 /// Each example, in each group of ways.
@@ -143,6 +144,44 @@ fn runs_under_zeal(example: &Example) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Without the roots of plain references that it writes: they are inferred. When destructors run is then another matter.
+fn runs_without_written_roots(example: &Example) -> Result<(), String> {
+    if example.is_prompt_only {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir().expect("a folder for programs without roots");
+    let files = example.files.iter().map(|file| {
+        let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let stripped = folder.path().join(file.file_name().expect("a file has a name"));
+        std::fs::write(&stripped, without_roots(&text)).expect("a program is written");
+        stripped
+    });
+    let stripped = Example { files: files.collect(), ..example.clone() };
+    for plan in ["refcount", "refcount-prompt", "trace"] {
+        let auto = |options: &[&'static str]| [&["--roots", "auto", "--plan", plan], options].concat();
+        check_run(&stripped, &auto(&["--opt", "0", "--epoch-bytes", "64KiB"]))?;
+        check_run(&stripped, &auto(&["--opt", "2", "--leak-check"]))?;
+        if example.is_small {
+            check_run(&stripped, &auto(&["--zeal"]))?;
+        }
+    }
+    Ok(())
+}
+
+/// A program in C or IR without its roots of plain references.
+fn without_roots(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::new();
+    while let Some(begin) = rest.find("TALLY_ROOT(") {
+        kept += &rest[..begin];
+        rest = &rest[begin..];
+        rest = &rest[rest.find(");").expect("a statement ends") + 1..];
+    }
+    kept += rest;
+    let is_root = |line: &&str| line.contains("call void @llvm.gcroot(") && line.contains("ptr null)");
+    kept.lines().filter(|line| !is_root(line)).map(|line| format!("{line}\n")).collect()
 }
 
 fn runs_built(example: &Example) -> Result<(), String> {

@@ -3,15 +3,17 @@
 //! LLVM compiles `gc "ocaml"`, `"erlang"`, `"coreclr"` and `"statepoint-example"` to code that describes its roots in maps
 //! of its own, which Tally does not read: an object of Tally's heap that such a root holds would be freed. So a module of
 //! `"ocaml"` or `"erlang"` that allocates on Tally's heap is compiled by Tally instead, for the trace plan: these strategies
-//! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`: roots are named by the statepoints
-//! that `opt -passes=rewrite-statepoints-for-gc` puts in, and read from LLVM's stack maps. Without statepoints they are
-//! refused beside Tally's allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found
-//! by collections.
+//! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`: where `opt
+//! -passes=rewrite-statepoints-for-gc` has put in statepoints, these name the roots, and are read from LLVM's stack maps;
+//! where it has not, references are of type `ptr addrspace(1)`, and Tally infers their roots. What Tally does not compile is
+//! refused beside its allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by
+//! collections.
 
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY};
+use crate::verify::source::named_strategies;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
 const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
@@ -30,15 +32,19 @@ const COMPILED: [&str; 2] = ["ocaml", "erlang"];
 
 /// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
 pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
-    (COMPILED.contains(&strategy) && allocates(module)).then_some(Plan::Trace)
+    let is_compiled = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy) && !uses_statepoints(module);
+    (is_compiled && allocates(module)).then_some(Plan::Trace)
+}
+
+fn uses_statepoints(module: Module) -> bool {
+    let is_used = |intrinsic: &Value| intrinsic.name().starts_with(STATEPOINT) && intrinsic.users().next().is_some();
+    module.functions().any(|function| is_used(&function))
 }
 
 /// Whether a function of the module is compiled by LLVM to statepoints, and `opt` has put them in already. Their stack maps
 /// name the roots, so such a module runs on the trace plan.
 pub(crate) fn has_statepoints(module: Module, gc_names: &[(String, Plan)]) -> bool {
-    let is_used = |intrinsic: &Value| intrinsic.name().starts_with(STATEPOINT) && intrinsic.users().next().is_some();
-    module.functions().any(|function| is_used(&function))
-        && functions_of_llvm(module, gc_names).any(|(_, gc)| OF_STATEPOINTS.contains(&gc.as_str()))
+    uses_statepoints(module) && functions_of_llvm(module, gc_names).any(|(_, gc)| OF_STATEPOINTS.contains(&gc.as_str()))
 }
 
 /// Whether the module makes objects of Tally's heap, or names a function that does.
@@ -54,7 +60,7 @@ pub(crate) fn has_shadow_stack(module: Module, gc_names: &[(String, Plan)]) -> b
 /// The functions with a body that Tally leaves to one of LLVM's own strategies, and its name.
 fn functions_of_llvm(module: Module, gc_names: &[(String, Plan)]) -> impl Iterator<Item = (Value, String)> {
     module.functions().filter(|function| function.has_body()).filter_map(move |function| {
-        let gc = function.gc().filter(|gc| gc_names.iter().all(|(name, _)| name != gc))?;
+        let gc = function.gc().filter(|gc| named_strategies::plan_of(gc, module, gc_names).is_none())?;
         plan_of(&gc, module).is_none().then_some((function, gc))
     })
 }

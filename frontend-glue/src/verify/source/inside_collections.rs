@@ -7,10 +7,19 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
+use crate::lower::descriptor;
 
 /// Whether the function roots a variable.
 pub(super) fn has_roots(function: Value) -> bool {
     function.has_body() && function.calls().any(|call| call.callee().name() == "llvm.gcroot")
+}
+
+/// Functions that are called there: `trace` of the module's descriptors, and what is given to `tally_type_on_clear`.
+pub(super) fn called(module: Module) -> Vec<Value> {
+    let setter = module.function("tally_type_on_clear").into_iter();
+    let calls = setter.flat_map(Value::users).filter_map(Value::as_call).filter(|call| call.argument_count() == 2);
+    let clears: Vec<Value> = calls.map(|call| call.argument(1)).filter(|clear| clear.is_function()).collect();
+    module.globals().filter_map(|global| descriptor::trace_of(module, global)).chain(clears).collect()
 }
 
 /// The calls that set such a function for weak slots.

@@ -1,0 +1,188 @@
+//! Roots that no frontend writes: the references that are live across a safepoint are found, and get root slots.
+//!
+//! References are pointers of address space 1, as in LLVM's statepoints, or with [`Roots::Auto`] every pointer that does
+//! not lead to a variable; what lies outside the heap is ignored. For each function, in order:
+//!
+//! 1. Variables become values (`mem2reg`); those that stay in memory are roots as they are (`local_memory.rs`).
+//! 2. The base of each derived pointer is found, through phis and selects (`bases.rs`).
+//! 3. Liveness: which bases each safepoint needs (`needs.rs`).
+//! 4. Phis and their operands share a slot where they can (`webs.rs`).
+//! 5. Each slot is an alloca with `llvm.gcroot`, and stores to it (`placement.rs`).
+//!
+//! What follows knows nothing of this: the lowering, its checks and zeal see roots as a frontend would have written them.
+//! Slots and not values in bundles, because a bundle's values are spilled at each call anew: with every pointer of SQLite
+//! a root that took 1.66 times the time, and slots 1.07.
+//!
+//! Only bases cross calls and memory, as LLVM asks of statepoints: a typed argument, and any result or loaded word, is an
+//! object's address, or none of the heap's. Plain pointers are passed into objects too often for that (`hash(name->bytes)`):
+//! a caller keeps the bases of its plain arguments while the call runs, and the callee has no roots of them.
+
+mod bases;
+mod local_memory;
+mod needs;
+mod placement;
+mod references;
+mod typed_pointers;
+mod webs;
+
+use crate::analysis::callee::{Callee, Callees, LEAF};
+use crate::analysis::flow::Flow;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_normal_edge;
+use crate::llvm::{Builder, HandleSet, Module, Value};
+use crate::lower::{LOWERED_FLAG, Plan, asked_safepoints, runtime};
+use crate::verify::source;
+use bases::Bases;
+use needs::Needs;
+use references::References;
+use webs::Webs;
+
+/// Which references get roots beside those that the module writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum Roots {
+    /// Pointers of address space 1.
+    #[default]
+    Typed,
+    /// Every pointer that does not lead to a variable.
+    Auto,
+}
+
+/// The module flag of a module whose roots have been inferred.
+const INFERRED_FLAG: &str = "tally.inferred";
+/// Its values.
+const TYPED_POINTERS: u64 = 1;
+const ALL_POINTERS: u64 = 2;
+
+/// Whether roots were inferred in this module.
+pub(super) fn is_done(module: Module) -> bool {
+    module.has_flag(INFERRED_FLAG)
+}
+
+/// Whether callers protect what this argument is, or leads into.
+pub(crate) fn is_protected_by_callers(argument: Value) -> bool {
+    let function = argument.function_of_parameter();
+    argument.type_of().is_plain_pointer() && function.module().flag(INFERRED_FLAG) == Some(ALL_POINTERS)
+}
+
+/// Gives roots to the references of the module's functions of a Tally strategy. A module is done once.
+///
+/// # Errors
+/// References in forms for which there is no root. The module may be changed then.
+pub(crate) fn infer(
+    module: Module,
+    name: &str,
+    roots: Roots,
+    gc_names: &[(String, Plan)],
+) -> Result<(), Vec<Diagnostic>> {
+    if module.has_flag(LOWERED_FLAG) || module.has_flag(INFERRED_FLAG) {
+        return Ok(());
+    }
+    let every = roots == Roots::Auto;
+    if !every && !references::has_typed(module) {
+        return Ok(());
+    }
+    let managed = source::managed_functions(module, gc_names);
+    let Some(&first) = managed.first() else { return Ok(()) };
+    let plan = source::plan_of(first, gc_names);
+    let builder = Builder::new(module);
+    typed_pointers::adapt_declarations(&builder);
+    let managed = if every { manage_all(module, managed) } else { managed };
+    let mut inference = Inference {
+        module,
+        name,
+        builder,
+        references: References { every, plain_arguments: false },
+        tail_called: tail_called(module),
+        plan,
+        findings: Vec::new(),
+    };
+    for function in managed {
+        inference.function(function);
+    }
+    if inference.findings.is_empty() {
+        module.set_flag(INFERRED_FLAG, if every { ALL_POINTERS } else { TYPED_POINTERS });
+        return Ok(());
+    }
+    Err(inference.findings)
+}
+
+/// Gives the strategy of the first function to all others that may hold a reference while an object dies: without roots
+/// in the source, nothing else says which those are.
+fn manage_all(module: Module, mut managed: Vec<Value>) -> Vec<Value> {
+    let strategy = managed[0].gc().expect("a managed function has a strategy");
+    let inside_collections: HandleSet<Value> = source::called_in_collections(module).into_iter().collect();
+    for function in module.functions().filter(|function| function.has_body() && function.gc().is_none()) {
+        let is_plain = function.has_string_attribute(LEAF) || function.has_attribute("naked");
+        if !is_plain && !inside_collections.contains(&function) {
+            function.set_gc(&strategy);
+            managed.push(function);
+        }
+    }
+    managed
+}
+
+struct Inference<'a> {
+    module: Module,
+    name: &'a str,
+    builder: Builder,
+    references: References,
+    /// The functions whose callers may be gone while they run.
+    tail_called: HandleSet<Value>,
+    plan: Plan,
+    findings: Vec<Diagnostic>,
+}
+
+impl Inference<'_> {
+    fn function(&mut self, function: Value) {
+        local_memory::separate_places(&self.builder, &self.references, function);
+        function.run_function_passes("mem2reg");
+        self.references.plain_arguments = self.tail_called.contains(&function);
+        let callees = Callees::of(self.module);
+        self.findings.extend(references::unsupported(self.name, self.references, function));
+        self.findings.extend(local_memory::root(&self.builder, &self.references, &callees, self.name, function));
+        self.separate_results(function);
+        let asked = asked_safepoints::places(&callees, function);
+        if !asked.is_empty() {
+            asked_safepoints::place(&self.builder, runtime::declare(self.module, "tally_safepoint"), &asked);
+        }
+        let flow = Flow::of(function);
+        let bases = Bases::find(&self.builder, &self.references, &flow);
+        typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
+        let callees = Callees::of(self.module);
+        let needs = Needs::find(&callees, &flow, &bases);
+        let webs = Webs::of(&flow, &bases, &needs);
+        placement::place(&self.builder, &flow, &bases, &needs, &webs, self.plan);
+    }
+
+    /// Gives the reference that an invoke returns a block of its own to be stored in.
+    fn separate_results(&self, function: Value) {
+        let invokes: Vec<Value> = function.calls().filter(|call| call.is_invoke()).map(|call| call.value()).collect();
+        for invoke in invokes {
+            let destination = invoke.as_call().expect("an invoke").normal_destination();
+            if self.references.may_carry(invoke.type_of()) && destination.predecessor_count() > 1 {
+                split_normal_edge(&self.builder, invoke);
+            }
+        }
+    }
+}
+
+/// The functions that guaranteed tail calls may call.
+fn tail_called(module: Module) -> HandleSet<Value> {
+    let calls = module.functions().flat_map(|function| function.calls().collect::<Vec<_>>());
+    let targets: Vec<Value> = calls.filter(|call| call.is_musttail()).map(|call| call.callee()).collect();
+    if targets.iter().all(|target| target.is_function()) {
+        return targets.into_iter().collect();
+    }
+    module.functions().filter(|function| function.has_body()).collect()
+}
+
+/// Whether a callee protects the object that an argument is, or leads into: then that is no use while the call runs.
+fn callee_protects(callees: &Callees, call: Call, argument: Value) -> bool {
+    let callee = call.callee();
+    match callees.of_call(call) {
+        Callee::Ordinary => callee.has_body() && callee.gc().is_some() && references::is_typed(argument.type_of()),
+        _ => true,
+    }
+}

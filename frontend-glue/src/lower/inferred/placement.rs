@@ -1,0 +1,160 @@
+//! Slots for webs, and where references are stored to them.
+//!
+//! A base that shares its slot with none is stored once, at the last place that lies on every path to the safepoints that
+//! need it and runs no more often than its definition does. In a larger web each member is stored where it is defined; a
+//! phi is not, if all that it takes is in the web.
+//!
+//! Under the prompt plan a slot holds a count, so null is stored where nothing of its web is wanted any longer: the
+//! object may die there, and not at the function's end.
+
+use super::bases::{Bases, place_behind};
+use super::needs::{Needs, backwards};
+use super::webs::Webs;
+use crate::analysis::dominators::Dominators;
+use crate::analysis::flow::Flow;
+use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
+use crate::lower::Plan;
+use crate::lower::bit_set::BitSet;
+use crate::lower::roots::INFERRED;
+
+/// Makes the slots of a function's webs.
+pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs, webs: &Webs, plan: Plan) {
+    let needed = needed_webs(bases, needs, webs);
+    if needed.is_empty() {
+        return;
+    }
+    let dominators = Dominators::of(flow);
+    let mut placement = Placement { builder, flow, bases, needs, webs, dominators, slots: HandleMap::default() };
+    let places: Vec<(usize, Value, Value)> = needed.iter().flat_map(|&web| placement.stores(web)).collect();
+    needed.iter().for_each(|&web| placement.add_slot(web));
+    match plan {
+        Plan::Prompt => placement.empty_slots(&places),
+        Plan::Deferred | Plan::Trace => {}
+    }
+    for (web, value, before) in places {
+        builder.before(before);
+        builder.store(value, placement.slots[&web]);
+    }
+}
+
+/// The webs of which a safepoint needs a member.
+fn needed_webs(bases: &Bases, needs: &Needs, webs: &Webs) -> Vec<usize> {
+    let mut all = BitSet::empty(bases.all.len());
+    needs.of_safepoints.values().for_each(|needed| _ = all.union(needed));
+    let has_one = |web: &usize| webs.members[*web].iter().any(|&member| all.contains(member));
+    (0..webs.members.len()).filter(has_one).collect()
+}
+
+struct Placement<'a> {
+    builder: &'a Builder,
+    flow: &'a Flow,
+    bases: &'a Bases,
+    needs: &'a Needs,
+    webs: &'a Webs,
+    dominators: Dominators,
+    slots: HandleMap<usize, Value>,
+}
+
+impl Placement<'_> {
+    fn add_slot(&mut self, web: usize) {
+        let members = self.webs.members[web].iter().map(|&member| self.bases.all[member]);
+        let named = members.clone().map(Value::name).find(|name| !name.is_empty());
+        let of = members.clone().next().expect("a web has members").type_of();
+        let function = self.flow.blocks[0].function();
+        let slot = self.builder.alloca_at_entry(function, of, &named.unwrap_or_default());
+        self.builder.mark(slot, INFERRED);
+        self.builder.before_unlocated(self.flow.blocks[0].behind_allocas());
+        let module = self.builder.module();
+        let gcroot = module.intrinsic("llvm.gcroot", &[]);
+        self.builder.call(gcroot.value_type(), gcroot, &[slot, module.pointer().null()]);
+        self.slots.insert(web, slot);
+    }
+
+    /// The stores of a web: itself, the value, and the instruction in front of which it is stored.
+    fn stores(&self, web: usize) -> Vec<(usize, Value, Value)> {
+        let members = &self.webs.members[web];
+        if let [only] = members[..] {
+            return vec![(web, self.bases.all[only], self.last_place(only))];
+        }
+        let stored = members.iter().map(|&member| self.bases.all[member]).filter(|&base| !self.is_there(base, web));
+        stored.map(|base| (web, base, place_behind(self.flow, base))).collect()
+    }
+
+    /// Whether the slot holds the value of a phi where that is defined.
+    fn is_there(&self, base: Value, web: usize) -> bool {
+        let is_in_web = |value: Value| self.bases.number_of(value).is_some_and(|it| self.webs.of[it] == Some(web));
+        let is_reached = |from| self.flow.number(from) < self.flow.reachable;
+        base.is(Opcode::LLVMPHI)
+            && base.incoming().into_iter().all(|(value, from)| is_in_web(value) || !is_reached(from))
+    }
+
+    /// The last place on every path to the safepoints that need a base, in no loop that its definition is not in.
+    fn last_place(&self, number: usize) -> Value {
+        let definition = place_behind(self.flow, self.bases.all[number]);
+        let home = self.flow.number(definition.block());
+        let users: HandleSet<Value> = self.safepoints_that_need(number).collect();
+        let blocks = users.iter().map(|safepoint| self.flow.number(safepoint.block()));
+        let last = blocks.reduce(|first, second| self.dominators.common(first, second)).expect("a safepoint needs it");
+        let block = self.dominators.outside_loops(last, home);
+        debug_assert!(self.dominators.dominates(home, block), "a definition dominates its uses");
+        let begin = if block == home { definition } else { self.flow.blocks[block].first_insertion_point() };
+        let mut places = std::iter::successors(Some(begin), |place| place.next_instruction());
+        places.find(|place| users.contains(place) || place.is_terminator()).expect("a block ends in a terminator")
+    }
+
+    fn safepoints_that_need(&self, number: usize) -> impl Iterator<Item = Value> {
+        let needs = self.needs.of_safepoints.iter().filter(move |(_, needed)| needed.contains(number));
+        needs.map(|(&safepoint, _)| safepoint)
+    }
+
+    /// Stores null where nothing of a slot's web is wanted any longer, and the function goes on.
+    fn empty_slots(&self, stores: &[(usize, Value, Value)]) {
+        let filled: HandleSet<(usize, Value)> = stores.iter().map(|&(web, _, before)| (web, before)).collect();
+        for block in 0..self.flow.reachable {
+            let mut entering = BitSet::empty(self.webs.members.len());
+            for &before in &self.flow.predecessors[block] {
+                if before < self.flow.reachable {
+                    entering.union(&self.webs_of(&self.needs.at_end[before]));
+                }
+            }
+            let begin = self.flow.blocks[block].first_insertion_point();
+            self.empty_those(&entering, &self.webs_of(&self.needs.at_begin[block]), begin, &filled);
+            let mut wanted = self.needs.at_end[block].clone();
+            let instructions: Vec<Value> = backwards(self.flow, block).collect();
+            for instruction in instructions {
+                let after = self.webs_of(&wanted);
+                self.needs.before(self.bases, instruction, &mut wanted);
+                let is_safepoint = self.needs.of_safepoints.contains_key(&instruction);
+                if let Some(next) = instruction.next_instruction().filter(|_| is_safepoint) {
+                    self.empty_those(&self.webs_of(&wanted), &after, next, &filled);
+                }
+            }
+        }
+    }
+
+    fn webs_of(&self, bases: &BitSet) -> BitSet {
+        let mut webs = BitSet::empty(self.webs.members.len());
+        bases.bits().filter_map(|base| self.webs.of[base]).for_each(|web| webs.insert(web));
+        webs
+    }
+
+    /// Empties the slots of the webs that were wanted before a place and are not any longer.
+    fn empty_those(&self, before: &BitSet, after: &BitSet, place: Value, filled: &HandleSet<(usize, Value)>) {
+        if leaves_soon(place) {
+            return;
+        }
+        for web in before.bits().filter(|&web| !after.contains(web) && !filled.contains(&(web, place))) {
+            if let Some(&slot) = self.slots.get(&web) {
+                self.builder.before(place);
+                self.builder.store(slot.allocated_type().null(), slot);
+            }
+        }
+    }
+}
+
+/// Whether the function ends behind this place without another call, and so lets go of its roots anyway.
+fn leaves_soon(place: Value) -> bool {
+    let mut rest = std::iter::successors(Some(place), |it| it.next_instruction());
+    let first = rest.find(|it| it.as_call().is_some() || it.is_terminator());
+    first.is_some_and(|it| matches!(it.opcode(), Some(Opcode::LLVMRet | Opcode::LLVMResume | Opcode::LLVMUnreachable)))
+}

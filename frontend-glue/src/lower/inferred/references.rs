@@ -1,0 +1,113 @@
+//! Which values are references, by their type and by what they lead to.
+
+use crate::diagnostic::Diagnostic;
+use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
+
+/// The address space of typed references, as in LLVM's `statepoint-example`.
+const TYPED: u32 = 1;
+
+/// Typed references alone.
+const TYPED_ONES: References = References { every: false, plain_arguments: false };
+
+/// Attributes of pointers to memory that the caller made for the call, and of values that are no memory.
+const NO_OBJECTS: [&str; 5] = ["byval", "sret", "swifterror", "inalloca", "preallocated"];
+
+/// What counts as a reference.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct References {
+    /// Pointers of address space 0, too.
+    pub(super) every: bool,
+    /// Whether arguments of address space 0 are: those of a function whose callers may be gone while it runs.
+    pub(super) plain_arguments: bool,
+}
+
+impl References {
+    /// Whether pointers of this type are references.
+    pub(super) fn is_type(self, of: Type) -> bool {
+        of.is_pointer() && (of.address_space() == TYPED || self.every && of.address_space() == 0)
+    }
+
+    /// Whether this value may be the address of an object or of a place inside one.
+    pub(super) fn is_reference(self, value: Value) -> bool {
+        let is_held = || value.is_argument() && !self.plain_arguments && !is_typed(value.type_of());
+        value.is_local() && self.is_type(value.type_of()) && leads_to_objects(value) && !is_held()
+    }
+
+    /// Whether a value of this type is a reference, or has some among its members.
+    pub(super) fn may_carry(self, of: Type) -> bool {
+        self.is_type(of) || of.members().into_iter().any(|(member, count)| count > 0 && self.may_carry(member))
+    }
+
+    /// Adds the byte offsets of the references in a variable of this type that begins at `at`.
+    pub(super) fn offsets(self, module: Module, of: Type, at: u64, found: &mut Vec<u64>) {
+        if self.is_type(of) {
+            found.push(at);
+        }
+        for (index, (member, count)) in of.members().into_iter().enumerate() {
+            if !self.may_carry(member) {
+                continue;
+            }
+            let begin = if of.is_structure() { module.member_offset(of, index as u32) } else { 0 };
+            for number in 0..count {
+                self.offsets(module, member, at + begin + number * module.size_of(member), found);
+            }
+        }
+    }
+}
+
+/// Whether these are pointers of address space 1.
+pub(super) fn is_typed(of: Type) -> bool {
+    TYPED_ONES.is_type(of)
+}
+
+/// Whether any function of the module has a pointer of address space 1.
+pub(super) fn has_typed(module: Module) -> bool {
+    let in_signature = |function: Value| {
+        let signature = function.value_type();
+        signature.parameters().into_iter().chain([signature.return_type()]).any(|it| TYPED_ONES.may_carry(it))
+    };
+    let in_body = |value: Value| {
+        TYPED_ONES.may_carry(value.type_of())
+            || value.is(Opcode::LLVMAlloca) && TYPED_ONES.may_carry(value.allocated_type())
+    };
+    module
+        .functions()
+        .any(|function| in_signature(function) || function.blocks().flat_map(|block| block.instructions()).any(in_body))
+}
+
+/// The instructions of a function that handle references in a way for which no root or barrier can be inferred.
+pub(super) fn unsupported(name: &str, references: References, function: Value) -> Vec<Diagnostic> {
+    let refusal = |instruction: Value| {
+        let of = instruction.type_of();
+        let is_vector = matches!(of.kind(), TypeKind::LLVMVectorTypeKind | TypeKind::LLVMScalableVectorTypeKind);
+        if is_vector && references.may_carry(of) {
+            return Some(("a vector of references, for which no root is inferred", "keep references in single values"));
+        }
+        let is_shared = match instruction.opcode()? {
+            Opcode::LLVMStore => {
+                is_typed(instruction.operand(0).type_of()) && (instruction.is_atomic() || instruction.is_volatile())
+            }
+            Opcode::LLVMAtomicRMW => is_typed(instruction.operand(1).type_of()),
+            Opcode::LLVMAtomicCmpXchg => is_typed(instruction.operand(2).type_of()),
+            _ => false,
+        };
+        is_shared.then_some((
+            "an atomic or volatile store of a reference",
+            "store it plainly: objects belong to one thread, and the barrier must see each store",
+        ))
+    };
+    let found = function.instructions().into_iter().filter_map(|place| refusal(place).map(|why| (place, why)));
+    found.map(|(place, (message, help))| Diagnostic::at(name, place, message).help(help)).collect()
+}
+
+fn leads_to_objects(value: Value) -> bool {
+    if value.is_argument() {
+        return !NO_OBJECTS.iter().any(|attribute| value.is_parameter_with(attribute));
+    }
+    match value.opcode() {
+        Some(Opcode::LLVMAlloca) => false,
+        // An exception.
+        Some(Opcode::LLVMExtractValue) => !value.operand(0).is(Opcode::LLVMLandingPad),
+        _ => true,
+    }
+}

@@ -1,0 +1,449 @@
+//! Roots that nobody writes: programs of typed references, and of plain ones with `--roots auto`, keep what they use under
+//! every plan; where slots and stores are put; what is refused.
+
+use tally_kit::folder::Folder;
+
+const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
+
+/// Runs `file` in all ways; each must end with status 0 and print `expected`.
+fn prints(folder: &Folder, file: &str, options: &[&str], expected: &str) {
+    let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
+    for plan in PLANS {
+        for (level, way) in ["0", "1", "2", "3"].into_iter().flat_map(|level| ways.map(|way| (level, way))) {
+            let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], options, way, &[file]].concat());
+            let printed = (outcome.status, outcome.stdout.as_str());
+            assert_eq!(printed, (Some(0), expected), "{plan} {level} {way:?}: {outcome:?}");
+        }
+    }
+    let built = folder.tally(&[&["build"], options, &[file, "-o", "program"]].concat());
+    assert_eq!(built.status, Some(0), "{}", built.stderr);
+    let outcome = folder.program(&[("TALLY_EPOCH_BYTES", "4KiB")], &[]);
+    assert_eq!(outcome.stdout, expected, "{}", outcome.stderr);
+}
+
+/// Typed references in fields, globals, arrays, structs in memory and in values, out-parameters and derived pointers. The field
+/// writes are plain stores.
+const TYPED: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+typedef struct Node { TALLY_REF(struct Node) next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Nodes { uint64_t length; TALLY_REF(Node) at[]; } Nodes;
+TALLY_ARRAY_TYPE(Nodes, length, at);
+typedef struct Pair { TALLY_REF(Node) first, second; } Pair;
+typedef struct Many { TALLY_REF(Node) node[3]; long count; } Many;
+
+static TALLY_REF(Node) kept;
+
+static TALLY_REF(Node) push(TALLY_REF(Node) list, long value) {
+    TALLY_REF(Node) node = TALLY_NEW_REF(Node);
+    node->value = value;
+    node->next = list;
+    return node;
+}
+static void garbage(long n) {
+    for (long i = 0; i < n; i++) {
+        TALLY_REF(Node) one = push(NULL, i);
+        one->next = push(one, i);
+    }
+}
+static Pair pair_of(long n) {
+    Pair pair;
+    pair.first = push(NULL, n);
+    garbage(50);
+    pair.second = push(pair.first, n + 1);
+    return pair;
+}
+static Many many_of(long n) {
+    Many many = {{NULL, NULL, NULL}, 0};
+    for (long i = 0; i < 3; i++, garbage(20)) many.node[many.count++] = push(NULL, n + i);
+    return many;
+}
+static long sum_of(Many many) {
+    garbage(50);
+    return many.node[0]->value + many.node[1]->value + many.node[2]->value + many.count;
+}
+static void split(TALLY_REF(Node) list, TALLY_REF(Node) *odd, TALLY_REF(Node) *even) {
+    for (; list; list = list->next) {
+        TALLY_REF(Node) *to = list->value % 2 ? odd : even;
+        *to = push(*to, list->value);
+    }
+}
+/* A pointer to a field outlives calls, of one object or of another. */
+static long field_of(TALLY_REF(Node) one, TALLY_REF(Node) other, int which) {
+    long __attribute__((address_space(1))) *value = which ? &one->value : &other->value;
+    one = other = NULL;
+    garbage(50);
+    return *value;
+}
+int main(void) {
+    TALLY_REF(Node) list = NULL;
+    for (long i = 1; i <= 100; i++, garbage(5)) list = push(list, i);
+    TALLY_REF(Nodes) nodes = TALLY_NEW_ARRAY_REF(Nodes, 10);
+    for (long i = 0; i < 10; i++) nodes->at[i] = push(i ? nodes->at[i - 1] : list, i);
+    kept = nodes->at[9];
+    TALLY_REF(Node) odd = NULL, even = NULL;
+    split(nodes->at[9], &odd, &even);
+    nodes = NULL, list = NULL;
+    garbage(200);
+    Pair pair = pair_of(7);
+    garbage(100);
+    long sum = 0, count = 0;
+    for (TALLY_REF(Node) n = kept; n; n = n->next) sum += n->value, count++;
+    for (TALLY_REF(Node) n = odd; n; n = n->next, count++) sum += n->value, garbage(1);
+    for (TALLY_REF(Node) n = even; n; n = n->next, count++) sum += n->value, garbage(1);
+    printf("%ld of %ld, %ld %ld\n", sum, count, pair.first->value, pair.second->next->value);
+    printf("%ld %ld %ld\n", sum_of(many_of(10)), field_of(push(NULL, 1), push(NULL, 2), 1), field_of(push(NULL, 1), push(NULL, 2), 0));
+    kept = NULL;
+}
+"#;
+
+#[test]
+fn typed_references_in_c_need_neither_roots_nor_write_macros() {
+    prints(&Folder::with(&[("typed.c", TYPED)]), "typed.c", &[], "10190 of 220, 7 7\n36 1 2\n");
+}
+
+/// The same with plain pointers, whose writes go through the macro: the roots are inferred for all of them, and pointers into
+/// objects are arguments.
+#[test]
+fn plain_pointers_in_c_need_no_roots_with_roots_auto() {
+    const PLAIN: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Text { uint64_t length; char bytes[]; } Text;
+TALLY_DATA_ARRAY_TYPE(Text, length, bytes);
+typedef struct Node { struct Node *next; Text *text; } Node;
+TALLY_TYPE(Node, next, text);
+
+static Text *text_of(const char *bytes, uint64_t length) {
+    Text *text = TALLY_NEW_ARRAY(Text, length + 1);
+    memcpy(text->bytes, bytes, length);
+    return text;
+}
+static Text *joined(const char *one, const char *other) {
+    Text *text = TALLY_NEW_ARRAY(Text, strlen(one) + strlen(other) + 1);
+    strcat(strcpy(text->bytes, one), other);
+    return text;
+}
+static Node *push(Node *list, Text *text) {
+    Node *node = TALLY_NEW(Node);
+    TALLY_WRITE(node, text, text);
+    TALLY_WRITE(node, next, list);
+    return node;
+}
+/* What is found in a text outlives the reference to it. */
+static long number_behind(Text *text, char sign) {
+    char *at = strchr(text->bytes, sign), *end;
+    text = NULL;
+    joined("some", " garbage");
+    long number = strtol(at + 1, &end, 10);
+    joined("more", " garbage");
+    return number + (*end == ';');
+}
+static int by_bytes(const void *one, const void *other) {
+    joined("while", " sorting");
+    return strcmp((*(Node **)one)->text->bytes, (*(Node **)other)->text->bytes);
+}
+int main(int count, char **words) {
+    Node *list = NULL;
+    for (long i = 0; i < 60; i++) {
+        char digits[24];
+        snprintf(digits, sizeof digits, "%ld", i * 7 % 60);
+        Text *text = text_of(digits, strlen(digits));
+        list = push(list, joined(text->bytes, "=x;"));
+    }
+    Node *nodes[60];
+    long n = 0;
+    for (Node *node = list; node; node = node->next) nodes[n++] = node;
+    list = NULL;
+    qsort(nodes, n, sizeof(Node *), by_bytes);
+    long in_order = 0;
+    for (long i = 1; i < n; i++) in_order += by_bytes(&nodes[i - 1], &nodes[i]) < 0;
+    printf("%ld %s %s %ld %d\n", in_order, nodes[0]->text->bytes, nodes[59]->text->bytes,
+           number_behind(joined("answer", ":42;"), ':'), words[count] == NULL);
+}
+"#;
+    prints(&Folder::with(&[("plain.c", PLAIN)]), "plain.c", &["--roots", "auto"], "59 0=x; 9=x; 43 1\n");
+}
+
+/// Each pair of a bundle is left out once from the lowered program, and is missed: the object dies, and another takes its place.
+#[test]
+fn each_operand_that_is_left_out_is_missed() {
+    const PROGRAM: &str = r#"
+@Cell = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
+declare ptr addrspace(1) @tally_new(ptr)
+declare void @tally_collect()
+
+define ptr addrspace(1) @cell(ptr addrspace(1) %next, i64 %number) gc "refcount" {
+  %cell = call ptr addrspace(1) @tally_new(ptr @Cell)
+  store ptr addrspace(1) %next, ptr addrspace(1) %cell
+  %value = getelementptr i8, ptr addrspace(1) %cell, i64 8
+  store i64 %number, ptr addrspace(1) %value
+  ret ptr addrspace(1) %cell
+}
+define void @churn() gc "refcount" {
+  call void @tally_collect()
+  %one = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 99)
+  %two = call ptr addrspace(1) @cell(ptr addrspace(1) %one, i64 99)
+  ret void
+}
+define i64 @number(ptr addrspace(1) %cell) gc "refcount" {
+  %value = getelementptr i8, ptr addrspace(1) %cell, i64 8
+  call void @churn()
+  %number = load i64, ptr addrspace(1) %value
+  ret i64 %number
+}
+define i64 @either(i1 %which) gc "refcount" {
+  br i1 %which, label %first, label %second
+first:
+  %one = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 1)
+  %field = getelementptr i8, ptr addrspace(1) %one, i64 8
+  br label %both
+second:
+  %zero = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 0)
+  %other = call ptr addrspace(1) @cell(ptr addrspace(1) %zero, i64 2)
+  br label %both
+both:
+  %inner = phi ptr addrspace(1) [ %field, %first ], [ %other, %second ]
+  call void @churn()
+  %number = load i64, ptr addrspace(1) %inner
+  ret i64 %number
+}
+define i32 @main() gc "refcount" {
+entry:
+  br label %make
+make:
+  %number = phi i64 [ 0, %entry ], [ %more, %make ]
+  %list = phi ptr addrspace(1) [ null, %entry ], [ %new, %make ]
+  %new = call ptr addrspace(1) @cell(ptr addrspace(1) %list, i64 %number)
+  call void @churn()
+  %more = add i64 %number, 1
+  %enough = icmp eq i64 %more, 4
+  br i1 %enough, label %next, label %make
+next:
+  %at = phi ptr addrspace(1) [ %new, %make ], [ %behind, %next ]
+  %sum = phi i64 [ 0, %make ], [ %larger, %next ]
+  call void @churn()
+  %value = getelementptr i8, ptr addrspace(1) %at, i64 8
+  %here = load i64, ptr addrspace(1) %value
+  %larger = add i64 %sum, %here
+  %behind = load ptr addrspace(1), ptr addrspace(1) %at
+  %end = icmp eq ptr addrspace(1) %behind, null
+  br i1 %end, label %done, label %next
+done:
+  %chosen = call i64 @either(i1 true)
+  %last = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 3)
+  %three = call i64 @number(ptr addrspace(1) %last)
+  %seven = add i64 %larger, %chosen
+  %ten = add i64 %seven, %three
+  %wrong = sub i64 %ten, 10
+  %status = trunc i64 %wrong to i32
+  ret i32 %status
+}
+"#;
+    let folder = Folder::with(&[("cells.ll", PROGRAM)]);
+    let lowered = folder.tally(&["lower", "cells.ll", "-o", "lowered.ll"]);
+    assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+    let ends_well = |text: &str| {
+        std::fs::write(folder.path("damaged.ll"), text).unwrap();
+        folder.build(&["--opt", "0", "damaged.ll"]);
+        folder.program(&[("TALLY_ZEAL", "1")], &[]).status == Some(0)
+    };
+    let text = std::fs::read_to_string(folder.path("lowered.ll")).unwrap();
+    assert!(ends_well(&text));
+    let mut left_out = 0;
+    for (begin, _) in text.match_indices("\"deopt\"(i64 ") {
+        let operands = begin + "\"deopt\"(".len();
+        let end = operands + text[operands..].find(')').unwrap();
+        let words: Vec<&str> = text[operands..end].split(", ").collect();
+        for pair in (0..words.len()).step_by(2) {
+            let kept = [&words[..pair], &words[pair + 2..]].concat().join(", ");
+            let damaged = format!("{}{kept}{}", &text[..operands], &text[end..]);
+            assert!(!ends_well(&damaged), "without {:?} of {}", &words[pair..pair + 2], &text[begin - 90..end]);
+            left_out += 1;
+        }
+    }
+    assert_eq!(left_out, 5);
+}
+
+/// A loop's reference is stored where it is made, and not again where the next turn begins; one that only a branch needs is
+/// stored in that branch.
+#[test]
+fn slots_are_shared_by_phis_and_stored_where_they_are_needed() {
+    const PROGRAM: &str = r#"
+declare void @use(ptr addrspace(1))
+declare void @stop()
+declare ptr addrspace(1) @make()
+define void @loop(i64 %n) gc "refcount" {
+entry:
+  %first = call ptr addrspace(1) @make()
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %entry ], [ %more, %turn ]
+  %kept = phi ptr addrspace(1) [ %first, %entry ], [ %next, %turn ]
+  call void @use(ptr addrspace(1) %kept)
+  %next = call ptr addrspace(1) @make()
+  %more = add i64 %i, 1
+  %enough = icmp eq i64 %more, %n
+  br i1 %enough, label %done, label %turn
+done:
+  ret void
+}
+define void @branch(i1 %seldom) gc "refcount" {
+entry:
+  %object = call ptr addrspace(1) @make()
+  br i1 %seldom, label %slow, label %done
+slow:
+  call void @stop()
+  call void @use(ptr addrspace(1) %object)
+  br label %done
+done:
+  ret void
+}
+"#;
+    let folder = Folder::with(&[("slots.ll", PROGRAM)]);
+    let lowered = folder.tally(&["lower", "slots.ll", "-o", "-"]);
+    assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+    let function = |name: &str| {
+        let begin = lowered.stdout.find(&format!("define void @{name}(")).expect("the function is there");
+        lowered.stdout[begin..].split("\n}").next().unwrap().to_owned()
+    };
+    let looping = function("loop");
+    assert_eq!(looping.matches(" = alloca ").count(), 1, "{looping}");
+    let turn = looping.split("\nturn:").nth(1).unwrap();
+    assert_eq!(turn.matches("store ptr addrspace(1)").count(), 1, "{looping}");
+    assert!(turn.find("store ptr addrspace(1) %next") > turn.find("@use"), "{looping}");
+    let branch = function("branch");
+    let (before, slow) = branch.split_once("\nslow:").unwrap();
+    assert!(!before.contains("store ptr addrspace(1) %object"), "{branch}");
+    assert!(slow.contains("store ptr addrspace(1) %object"), "{branch}");
+}
+
+#[test]
+fn references_in_vectors_and_atomic_stores_are_refused() {
+    let refused = |body: &str, options: &[&str], message: &str| {
+        let text = format!(
+            "declare void @stop()\ndefine void @f(ptr addrspace(1) %p, ptr %q) gc \"refcount\" {{\n{body}  call void @stop()\n  ret void\n}}\n"
+        );
+        let folder = Folder::with(&[("m.ll", &text)]);
+        for command in [&["verify"][..], &["lower", "-o", "-"]] {
+            let outcome = folder.tally(&[command, options, &["m.ll"]].concat());
+            assert_eq!(outcome.status, Some(2), "{outcome:?}");
+            assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+        }
+    };
+    let vector = "  %v = insertelement <2 x ptr addrspace(1)> poison, ptr addrspace(1) %p, i32 0\n";
+    refused(vector, &[], "a vector of references, for which no root is inferred");
+    let plain = "  %v = insertelement <2 x ptr> poison, ptr %q, i32 0\n";
+    refused(plain, &["--roots", "auto"], "a vector of references, for which no root is inferred");
+    let atomic = "  store atomic ptr addrspace(1) %p, ptr addrspace(1) %p release, align 8\n";
+    refused(atomic, &[], "an atomic or volatile store of a reference");
+    let volatile = "  store volatile ptr addrspace(1) %p, ptr addrspace(1) %p\n";
+    refused(volatile, &[], "an atomic or volatile store of a reference");
+    let sized = "  %n = ptrtoint ptr %q to i64\n  %v = alloca ptr addrspace(1), i64 %n\n  call void @keep(ptr %v)\n";
+    let text = format!("declare void @keep(ptr)\ndefine void @f(ptr %q) gc \"refcount\" {{\n{sized}  ret void\n}}\n");
+    let outcome = Folder::with(&[("m.ll", &text)]).tally(&["verify", "m.ll"]);
+    assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
+}
+
+/// Bits of a function that is left alone: without typed references, or another strategy.
+#[test]
+fn modules_without_typed_references_are_as_they_were() {
+    const PROGRAM: &str =
+        "declare void @stop()\ndefine ptr @f(ptr %p) gc \"refcount\" {\n  call void @stop()\n  ret ptr %p\n}\n";
+    let folder = Folder::with(&[("m.ll", PROGRAM)]);
+    let as_written = folder.tally(&["lower", "m.ll", "-o", "-"]).stdout;
+    assert!(!as_written.contains("alloca"), "{as_written}");
+    let auto = folder.tally(&["lower", "--roots", "auto", "m.ll", "-o", "-"]).stdout;
+    assert!(!auto.contains("alloca"), "the caller protects a plain argument: {auto}");
+    let typed = Folder::with(&[(
+        "m.ll",
+        &PROGRAM.replace("ptr %p", "ptr addrspace(1) %p").replace("define ptr @f", "define ptr addrspace(1) @f"),
+    )]);
+    let typed = typed.tally(&["lower", "m.ll", "-o", "-"]).stdout;
+    assert!(typed.contains("alloca"), "{typed}");
+}
+
+const ASKING: &str = r#"
+@Cell = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
+declare void @llvm.gcroot(ptr, ptr)
+declare REF @tally_new(ptr)
+declare i64 @leaf(i64) "gc-leaf-function"
+declare void @stop()
+define REF @f(REF %p, i64 %n) gc "refcount" "tally-safepoints"="ASKED" {
+entry:
+  %root = alloca REF
+ROOT  store REF %p, ptr %root
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %entry ], [ %more, %turn ]
+  %more = call i64 @leaf(i64 %i)
+  %enough = icmp eq i64 %more, %n
+  br i1 %enough, label %done, label %turn
+done:
+  call void @stop()
+  %kept = load REF, ptr %root
+  ret REF %kept
+}
+"#;
+
+fn asking(asked: &str, is_typed: bool) -> String {
+    let (reference, root) = match is_typed {
+        true => ("ptr addrspace(1)", ""),
+        false => ("ptr", "  call void @llvm.gcroot(ptr %root, ptr null)\n"),
+    };
+    ASKING.replace("ASKED", asked).replace("REF", reference).replace("ROOT", root)
+}
+
+/// Each kind of place gets its poll, once, in front of what it names; with written roots and with inferred ones.
+#[test]
+fn safepoints_are_where_the_frontend_asks_for_them() {
+    let polls = |asked: &str, is_typed: bool| {
+        let folder = Folder::with(&[("m.ll", &asking(asked, is_typed))]);
+        let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
+        assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+        let built = folder.tally(&["maps", "m.ll"]);
+        assert_eq!(built.status, Some(0), "{}", built.stderr);
+        (lowered.stdout.matches("call void @tally_safepoint_slow()").count(), built.stdout)
+    };
+    for is_typed in [false, true] {
+        assert_eq!(polls("", is_typed).0, 0);
+        for word in ["entry", "calls", "loops", "exits"] {
+            let (count, maps) = polls(word, is_typed);
+            assert_eq!(count, 1, "{word}, typed: {is_typed}");
+            assert!(maps.contains("tally_safepoint_slow"), "{word}: {maps}");
+        }
+        assert_eq!(polls("entry, calls,loops,exits", is_typed).0, 4, "typed: {is_typed}");
+    }
+    let folder = Folder::with(&[("m.ll", &asking("entry,always", false))]);
+    let outcome = folder.tally(&["verify", "m.ll"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(
+        outcome.stderr.contains("asks for `always`") && outcome.stderr.contains("calls, loops, entry, exits"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// A poll that would expose a reference is left out where roots are written.
+#[test]
+fn a_safepoint_that_is_asked_for_exposes_no_reference() {
+    let unrooted = asking("entry,exits", false)
+        .replace("ret REF", "ret ptr")
+        .replace("  store ptr %p, ptr %root\n", "")
+        .replace("  %kept = load ptr, ptr %root\n  ret ptr %kept", "  ret ptr %p");
+    let folder = Folder::with(&[("m.ll", &unrooted)]);
+    let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
+    assert_eq!(
+        (lowered.status, lowered.stdout.matches("@tally_safepoint_slow()").count()),
+        (Some(0), 0),
+        "{}",
+        lowered.stdout
+    );
+}
