@@ -1,5 +1,6 @@
 //! The prompt plan's half of the lowering: the changes of counts, in stages.
 //!
+//! 0. Small leaves are put in place of their calls (`inlined_leaves`).
 //! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its
 //!    count.
 //! 2. Calls that may unwind get a landing pad that releases roots (`unwinding`).
@@ -20,6 +21,7 @@ mod expand;
 pub(super) mod facts;
 mod held_parameters;
 mod inferred_leaves;
+mod inlined_leaves;
 mod known_ways;
 pub(crate) mod operation;
 mod out_parameters;
@@ -36,6 +38,7 @@ mod unwinding;
 mod write_word;
 
 pub use damage::Damage;
+pub(super) use inlined_leaves::put_in_place as put_leaves_in_place;
 use out_parameters::OutParameters;
 pub use patterns::Patterns;
 pub use remark::{Remark, Saving};
@@ -146,7 +149,7 @@ impl Counts {
             if !roots.is_empty() {
                 known_ways::separate(builder, callees, function);
             }
-            returns::separate(builder, callees, function, roots.len());
+            returns::separate(builder, callees, &self.out_parameters, function, roots.len());
         }
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let takes = self.patterns.moves && !returns_twice;
