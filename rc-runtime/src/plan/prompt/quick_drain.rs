@@ -123,8 +123,13 @@ impl Heap {
     /// that the whole drain begins with.
     #[inline(always)]
     fn dies_quickly(&mut self, object: ObjectRef, words: &[u64]) -> bool {
+        self.dies_alone(object) || self.takes_others_along(object, words)
+    }
+
+    #[inline(never)]
+    fn takes_others_along(&mut self, object: ObjectRef, words: &[u64]) -> bool {
         if !words.is_empty() {
-            return self.dies_alone(object) || self.takes_apart_in_flight(object, words);
+            return self.takes_apart_in_flight(object, words);
         }
         object.set_count(object.count() + 1);
         let mut stack = ReleaseStack::default();
