@@ -20,13 +20,13 @@
 //! other code erases meanwhile. Every unsafe call below relies on this; that is why `raw!` states it once.
 
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::{
     LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType, LLVMTargetDataRef,
 };
 use inkwell::llvm_sys::transforms::pass_builder::{
-    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPassesOnFunction,
+    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses, LLVMRunPassesOnFunction,
 };
 use inkwell::llvm_sys::{LLVMLinkage, LLVMModuleFlagBehavior, LLVMThreadLocalMode, LLVMTypeKind};
 use smallvec::SmallVec;
@@ -111,8 +111,11 @@ impl Block {
             .is_some_and(|value| value.is(Opcode::LLVMLandingPad))
     }
 
-    /// Removes a block that nothing leads to from its function.
+    /// Removes a block that nothing leads to from its function. In code that is never reached its values may be used all the same.
     pub(crate) fn delete(self) {
+        for instruction in self.instructions().filter(|instruction| !instruction.type_of().is_void()) {
+            instruction.replace_all_uses(Value(raw!(LLVMGetPoison(instruction.type_of().0))));
+        }
         raw!(LLVMDeleteBasicBlock(self.0));
     }
 
@@ -378,6 +381,15 @@ impl Module {
     }
 
     /// The declaration of an intrinsic, overloaded on `types`.
+    /// Runs LLVM's module passes.
+    pub(crate) fn run_passes(self, passes: &str) {
+        let text = value::c_text(passes);
+        let options = raw!(LLVMCreatePassBuilderOptions());
+        let error = raw!(LLVMRunPasses(self.0, text.as_ptr(), std::ptr::null_mut(), options));
+        raw!(LLVMDisposePassBuilderOptions(options));
+        refuse(passes, error);
+    }
+
     pub(crate) fn intrinsic(self, name: &str, types: &[Type]) -> Value {
         let id = raw!(LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()));
         debug_assert_ne!(id, 0, "no intrinsic {name}");
@@ -402,12 +414,7 @@ impl Value {
         let options = raw!(LLVMCreatePassBuilderOptions());
         let error = raw!(LLVMRunPassesOnFunction(self.0, text.as_ptr(), std::ptr::null_mut(), options));
         raw!(LLVMDisposePassBuilderOptions(options));
-        if !error.is_null() {
-            let message = raw!(LLVMGetErrorMessage(error));
-            let reason = value::owned_text(message, raw!(libc::strlen(message)));
-            raw!(LLVMDisposeErrorMessage(message));
-            panic!("LLVM refuses its own passes {passes:?}: {reason}");
-        }
+        refuse(passes, error);
     }
 
     pub(crate) fn set_visibility(self, visibility: Visibility) {
@@ -435,5 +442,15 @@ impl Value {
     /// Thread-local, initial-exec: found through one load of its offset.
     pub(crate) fn make_initial_exec(self) {
         raw!(LLVMSetThreadLocalMode(self.0, LLVMThreadLocalMode::LLVMInitialExecTLSModel));
+    }
+}
+
+/// Stops if passes could not be run.
+fn refuse(passes: &str, error: LLVMErrorRef) {
+    if !error.is_null() {
+        let message = raw!(LLVMGetErrorMessage(error));
+        let reason = value::owned_text(message, raw!(libc::strlen(message)));
+        raw!(LLVMDisposeErrorMessage(message));
+        panic!("LLVM refuses its own passes {passes:?}: {reason}");
     }
 }

@@ -244,6 +244,10 @@ impl<'a> Lowering<'a> {
         } else {
             self.options.patterns
         };
+        if patterns.leaf_calls && patterns.inlined_leaves {
+            count::put_leaves_in_place(&self.builder, &mut self.managed, patterns);
+            self.callees = Callees::of(self.module);
+        }
         let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, patterns);
         // Stores to some roots will be writes.
         self.module.intrinsic("llvm.gcwrite", &[]);

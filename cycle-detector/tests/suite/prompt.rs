@@ -6,6 +6,7 @@ mod finalizers;
 mod held;
 mod limits;
 mod moves;
+mod quick_drains;
 mod random;
 mod sliced_bounds;
 mod sliced_candidates;

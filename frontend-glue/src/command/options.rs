@@ -36,7 +36,7 @@ pub(super) struct Compiling {
     level: Level,
     #[command(flatten)]
     gc_names: GcNames,
-    /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, leaf-calls, held-parameters, last-use,
+    /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, leaf-calls, inlined-leaves, advances, held-parameters, last-use,
     /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,

@@ -164,6 +164,13 @@ impl Call {
         }
     }
 
+    /// Gives the call an attribute without a value.
+    pub(crate) fn set_attribute(self, name: &str) {
+        let context = self.0.function().module().context();
+        let attribute = raw!(LLVMCreateEnumAttribute(context, attribute_kind(name), 0));
+        raw!(LLVMAddCallSiteAttribute(self.0.0, LLVMAttributeFunctionIndex, attribute));
+    }
+
     pub(crate) fn remove_attribute(self, position: Position, name: &str) {
         raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
     }

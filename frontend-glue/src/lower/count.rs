@@ -1,5 +1,6 @@
 //! The prompt plan's half of the lowering: the changes of counts, in stages.
 //!
+//! 0. Small leaves are put in place of their calls (`inlined_leaves`).
 //! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its
 //!    count.
 //! 2. Calls that may unwind get a landing pad that releases roots (`unwinding`).
@@ -20,6 +21,7 @@ mod expand;
 pub(super) mod facts;
 mod held_parameters;
 mod inferred_leaves;
+mod inlined_leaves;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
@@ -35,6 +37,7 @@ mod unwinding;
 mod write_word;
 
 pub use damage::Damage;
+pub(super) use inlined_leaves::put_in_place as put_leaves_in_place;
 use out_parameters::OutParameters;
 pub use patterns::Patterns;
 pub use remark::{Remark, Saving};
@@ -142,7 +145,7 @@ impl Counts {
         options: &LowerOptions,
     ) -> Result<Counted, String> {
         if self.patterns.lazy_roots && !options.zeal {
-            returns::separate(builder, callees, function, roots.len());
+            returns::separate(builder, callees, &self.out_parameters, function, roots.len());
         }
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let takes = self.patterns.moves && !returns_twice;

@@ -39,7 +39,7 @@ declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare void @push(ptr, ptr) nounwind
 declare void @any() nounwind
 
-define internal ptr @pop(ptr %stacks, i32 %which) nounwind gc "refcount" {
+define internal ptr @pop(ptr %stacks, i32 %which) nounwind noinline gc "refcount" {
   %root = alloca ptr
   call void @llvm.gcroot(ptr %root, ptr null)
   %index = sext i32 %which to i64
@@ -55,14 +55,14 @@ define internal ptr @pop(ptr %stacks, i32 %which) nounwind gc "refcount" {
   ret ptr %result
 }
 
-define internal ptr @pop_without_a_root(ptr %list) nounwind gc "refcount" {
+define internal ptr @pop_without_a_root(ptr %list) nounwind noinline gc "refcount" {
   %top = load ptr, ptr %list
   %next = load ptr, ptr %top
   call void @llvm.gcwrite(ptr %next, ptr %list, ptr %list)
   ret ptr %top
 }
 
-define internal ptr @build() nounwind gc "refcount" {
+define internal ptr @build() nounwind noinline gc "refcount" {
   %root = alloca ptr
   call void @llvm.gcroot(ptr %root, ptr null)
   %object = call ptr @tally_new(ptr @pair)
@@ -73,7 +73,7 @@ define internal ptr @build() nounwind gc "refcount" {
   ret ptr %result
 }
 
-define internal ptr @of_another_index(ptr %stacks, i64 %one, i64 %other) nounwind gc "refcount" {
+define internal ptr @of_another_index(ptr %stacks, i64 %one, i64 %other) nounwind noinline gc "refcount" {
   %at = getelementptr [2 x ptr], ptr %stacks, i64 0, i64 %one
   %top = load ptr, ptr %at
   %elsewhere = getelementptr [2 x ptr], ptr %stacks, i64 0, i64 %other
@@ -81,7 +81,7 @@ define internal ptr @of_another_index(ptr %stacks, i64 %one, i64 %other) nounwin
   ret ptr %top
 }
 
-define internal ptr @after_another_write(ptr %stacks, i64 %which, ptr %value) nounwind gc "refcount" {
+define internal ptr @after_another_write(ptr %stacks, i64 %which, ptr %value) nounwind noinline gc "refcount" {
   %at = getelementptr [2 x ptr], ptr %stacks, i64 0, i64 %which
   %top = load ptr, ptr %at
   %first = getelementptr [2 x ptr], ptr %stacks, i64 0, i64 1

@@ -49,11 +49,11 @@ declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare void @abort() noreturn nounwind
 
-define internal void @leaf(ptr %p) nounwind gc "refcount-prompt" {
+define internal void @leaf(ptr %p) nounwind noinline gc "refcount-prompt" {
   call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
   ret void
 }
-define internal void @leaf_of_leaves(ptr %p) nounwind gc "refcount-prompt" {
+define internal void @leaf_of_leaves(ptr %p) nounwind noinline gc "refcount-prompt" {
   %wrong = icmp eq ptr %p, null
   br i1 %wrong, label %stop, label %go
 stop:
@@ -63,19 +63,19 @@ go:
   call void @leaf(ptr %p)
   ret void
 }
-define internal ptr @field(ptr %p) nounwind gc "refcount-prompt" {
+define internal ptr @field(ptr %p) nounwind noinline gc "refcount-prompt" {
   %slot = getelementptr i8, ptr %p, i64 8
   %inside = getelementptr i8, ptr %p, i64 16
   call void @llvm.gcwrite(ptr null, ptr %p, ptr %slot)
   ret ptr %inside
 }
-define internal void @recursive(ptr %p) nounwind gc "refcount-prompt" {
+define internal void @recursive(ptr %p) nounwind noinline gc "refcount-prompt" {
   call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
   %next = load ptr, ptr %p
   call void @recursive(ptr %next)
   ret void
 }
-define internal void @loop(ptr %p, i64 %n) nounwind gc "refcount-prompt" {
+define internal void @loop(ptr %p, i64 %n) nounwind noinline gc "refcount-prompt" {
 entry:
   br label %round
 round:

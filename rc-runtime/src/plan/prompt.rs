@@ -104,6 +104,8 @@ pub struct Prompt {
     pointer_masks: List<u64>,
     /// Structures that are partly taken apart.
     pub cascades: List<Cascade>,
+    /// A quick drain has begun with the last of them, and the drain that follows goes on with it first.
+    has_begun: bool,
     /// References of a dying object of a shape that cannot be walked by offsets.
     scratch: List<ObjectRef>,
     /// Units of work left before the clock is looked at, or the drain stops.

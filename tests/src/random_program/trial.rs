@@ -75,9 +75,9 @@ impl Way {
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 /// The counts that may be saved: none, all, all but one, only one.
-pub const SAVINGS: [&str; 11] = {
-    let [a, b, c, d, e, f, g, h] = ALL_BUT_ONE;
-    ["none", "all", a, b, c, d, e, f, g, h, "postponed"]
+pub const SAVINGS: [&str; 13] = {
+    let [a, b, c, d, e, f, g, h, i, j] = ALL_BUT_ONE;
+    ["none", "all", a, b, c, d, e, f, g, h, i, j, "postponed"]
 };
 
 /// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each

@@ -7,18 +7,20 @@
 //! - a safepoint at which a root has no count for its object, or a temporary still has one that no later operation
 //!   uses,
 //! - a write that is to keep what it does not replace,
+//! - an advance that is not repaid where something else may write or objects may die,
 //! - a write, a root, a phi or a return that takes a missing credit, and a credit without a consumer,
 //! - a safepoint without a drain since a count fell, or in an inferred leaf,
 //! - a safepoint, an end, or a count that falls, while postponed counts wait; an `apply` without any,
 //! - a root that is overwritten, or left, while it owns its object; a drop of an object that is not owned,
 //! - paths that meet in different states.
 
+mod edges;
 mod state;
 
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
-use super::ownership::may_replace;
+use super::ownership::{keeps_fields, may_replace};
 use super::postponed::{Postponed, makes_up};
 use super::stops;
 use crate::analysis::callee::{Callee, Callees};
@@ -147,31 +149,6 @@ impl Checker<'_> {
         state
     }
 
-    /// One credit goes along an edge for each temporary that begins with a value from there; null has none. They are
-    /// passed at the end of the block that is left, or at the start of the one that is entered, if that has no other
-    /// predecessor.
-    fn edge_into_phis(&mut self, flow: &Flow, from: usize, to: usize, phis: &HandleSet<Value>) {
-        let origin = flow.blocks[from];
-        let brings = |phi: &&Value| phi.incoming().iter().any(|(value, block)| *block == origin && !value.is_null());
-        let wanted = phis.iter().filter(brings).count();
-        // (in front of a block's joins, behind them)
-        let passes = |block: usize| {
-            let all: Vec<Operation> =
-                flow.blocks[block].calls().filter_map(|call| self.operations.of_call(call)).collect();
-            let joins = all.iter().position(|&operation| operation == Operation::Join).unwrap_or(0);
-            let count = |part: &[Operation]| part.iter().filter(|&&operation| operation == Operation::Pass).count();
-            (count(&all[..joins]), count(&all[joins..]))
-        };
-        let enters_here = flow.predecessors[to].len() == 1 && flow.successors[from].len() != 1;
-        let at_start = if enters_here { passes(to).0 } else { 0 };
-        let at_end = if flow.successors[from].len() == 1 { passes(from).1 } else { 0 };
-        let passed = at_end + at_start;
-        if wanted != passed {
-            let end = origin.terminator().expect("a block ends in a terminator");
-            self.blame(end, &format!("{passed} credits go along an edge into phis that take {wanted}"));
-        }
-    }
-
     fn step(&mut self, state: &mut State, instruction: Value) {
         if let Some(call) = instruction.as_call() {
             match self.operations.of_call(call) {
@@ -283,7 +260,28 @@ impl Checker<'_> {
                     self.blame(at, "nothing was put off that could be made up for");
                 }
             }
+            Operation::Advance => {
+                let number = self.number(value());
+                if !state.advanced.insert(number) {
+                    self.blame(at, "the count of a field is advanced once");
+                }
+                state.credits.push(value());
+            }
+            Operation::Repay => {
+                let number = self.number(value());
+                if !state.temporaries.remove(&number) {
+                    self.blame(at, "the value has no count of its own here");
+                }
+                if !state.advanced.remove(&number) {
+                    self.blame(at, "nothing was advanced that could be repaid");
+                }
+            }
+            Operation::Left => self.blame(at, "the end of a leaf has become no stop"),
             Operation::Due => {
+                self.nothing_is_advanced(state, at);
+                if stops::poll_of(self.callees, call).is_none() {
+                    self.nothing_is_put_off(state, at);
+                }
                 // Nothing is pending on the usual way; the other leads to a stop.
                 state.fallen = false;
                 if !stops::leads_to_stop(self.operations, call) {
@@ -291,6 +289,7 @@ impl Checker<'_> {
                 }
             }
             Operation::Stop => {
+                self.nothing_is_advanced(state, at);
                 // What is in flight without a count of its own stays on the pending list.
                 let has_count = |word: &Value| self.numbers.get(word).is_some_and(|it| state.temporaries.contains(it));
                 state.fallen = !call.arguments().iter().all(has_count);
@@ -314,6 +313,12 @@ impl Checker<'_> {
             state.waiting = true;
         } else {
             self.nothing_is_put_off(state, at);
+        }
+    }
+
+    fn nothing_is_advanced(&mut self, state: &State, at: Value) {
+        if !state.advanced.is_empty() {
+            self.blame(at, "the count of a field was advanced, and no write has taken it yet");
         }
     }
 
@@ -349,6 +354,9 @@ impl Checker<'_> {
         let effect = self.facts.effect(self.callees, call);
         if makes_up(self.callees, self.facts, self.asked, call) {
             self.nothing_is_put_off(state, at);
+        }
+        if !keeps_fields(self.callees.of_call(call)) {
+            self.nothing_is_advanced(state, at);
         }
         if call.is_musttail() {
             self.frame_is_empty(state, at);
@@ -398,6 +406,7 @@ impl Checker<'_> {
     }
 
     fn safepoint(&mut self, state: &State, at: Value) {
+        self.nothing_is_advanced(state, at);
         self.counted(state, at);
         self.all_settled(state, at);
         self.nothing_waits(state, at);
@@ -439,6 +448,7 @@ impl Checker<'_> {
     }
 
     fn frame_is_empty(&mut self, state: &State, at: Value) {
+        self.nothing_is_advanced(state, at);
         if let Some(slot) = state.slots.iter().position(|holds| matches!(holds, Holds::Owns | Holds::Clash)) {
             self.blame(at, &format!("root {} still owns its object when the frame goes away", self.root(slot)));
         }

@@ -93,7 +93,10 @@ impl Expansion<'_> {
             | Operation::Spend
             | Operation::Pass
             | Operation::Join
-            | Operation::Result => {}
+            | Operation::Result
+            | Operation::Advance
+            | Operation::Repay
+            | Operation::Left => {}
         }
         call.remove();
     }

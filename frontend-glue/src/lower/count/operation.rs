@@ -27,6 +27,9 @@
 //! | `drain(words…)` | a test | objects without a reference die, unless one of these words refers to them |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
 //! | `due(poll)` | a test | whether a stop is due (`stops`) |
+//! | `advance(v)` | – | a credit ahead of a write that will take `v` out of a field: the field's count is meant |
+//! | `repay(v)` | – | the write has done so: the temporary's count is the one that was advanced |
+//! | `left(words…)` | – | the body of a leaf, which was put in place of its call, ends here (`inlined_leaves`) |
 //! | `stop(words…)` | a call | a drain in a stop: temporaries keep their counts |
 
 use crate::analysis::callee::LEAF;
@@ -57,11 +60,14 @@ pub(in crate::lower) enum Operation {
     Apply,
     Due,
     Stop,
+    Advance,
+    Repay,
+    Left,
 }
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 21] = [
+const ALL: [(Operation, &str); 24] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
@@ -83,6 +89,9 @@ const ALL: [(Operation, &str); 21] = [
     (Apply, "apply"),
     (Due, "due"),
     (Stop, "stop"),
+    (Advance, "advance"),
+    (Repay, "repay"),
+    (Left, "left"),
 ];
 
 /// Names of the stand-in functions begin so.
@@ -103,14 +112,14 @@ impl Operations {
         for (operation, name) in ALL {
             let parameters: &[Type] = match operation {
                 Own | Take | Drop | Give => &[pointer, number],
-                Hold | Spend | Keep | Increment | Release | Pass | Join | Result => &[pointer],
+                Hold | Spend | Keep | Increment | Release | Pass | Join | Result | Advance | Repay => &[pointer],
                 Settle | Unsettle => &[number],
                 Due => &[number],
-                Lend | Unlend | Drain | Finish | Apply | Stop => &[],
+                Lend | Unlend | Drain | Finish | Apply | Stop | Left => &[],
             };
             let is_safepoint = matches!(operation, Drain | Finish | Stop);
             let result = if operation == Due { module.integer(1) } else { void };
-            let of = Type::function(result, parameters, is_safepoint); // of any number of words
+            let of = Type::function(result, parameters, is_safepoint || operation == Left); // of any number of words
             let name = format!("{PREFIX}{name}");
             let function = module.function(&name).unwrap_or_else(|| module.add_function(&name, of));
             function.set_attribute("nounwind", 0);

@@ -22,6 +22,7 @@
 //! (its ownership SSA) ends lifetimes at the last use; programs of the languages this plan is for keep guards in
 //! variables.
 
+mod advances;
 mod edges;
 mod overwritten;
 mod phis;
@@ -46,6 +47,7 @@ pub(super) use places::{candidates as takeable, may_replace, replaced_in};
 use smallvec::SmallVec;
 use state::{Holds, State};
 use walk::Walk;
+pub(super) use walk::keeps_fields;
 
 /// One function, with the inputs of the analysis.
 pub(super) struct Ownership<'a> {
@@ -114,6 +116,7 @@ impl Ownership<'_> {
             overwritten: if self.patterns.last_use { self.overwritten() } else { Vec::new() },
             arrivals: self.arrivals(),
             borrowed: Vec::new(),
+            advances: HandleMap::default(),
             output: None,
         };
         let entry = State {

@@ -15,6 +15,10 @@ pub struct Patterns {
     pub quiet_calls: bool,
     /// Functions that reach no safepoint but at their end are leaves: what dies in them does so behind the call.
     pub leaf_calls: bool,
+    /// Small leaves are put in place of their calls.
+    pub inlined_leaves: bool,
+    /// A reference that a write stores, and a later one takes out of the field it was loaded from, is not counted twice.
+    pub advances: bool,
     /// Roots of parameters that callers hold are none.
     pub held_parameters: bool,
     /// A root's count goes along with its last use.
@@ -37,6 +41,8 @@ impl Patterns {
             lazy_roots: on,
             quiet_calls: on,
             leaf_calls: on,
+            inlined_leaves: on,
+            advances: on,
             held_parameters: on,
             last_use: on,
             owned_results: on,
@@ -59,6 +65,8 @@ impl std::str::FromStr for Patterns {
                 "lazy-roots" => patterns.lazy_roots = true,
                 "quiet-calls" => patterns.quiet_calls = true,
                 "leaf-calls" => patterns.leaf_calls = true,
+                "inlined-leaves" => patterns.inlined_leaves = true,
+                "advances" => patterns.advances = true,
                 "held-parameters" => patterns.held_parameters = true,
                 "last-use" => patterns.last_use = true,
                 "owned-results" => patterns.owned_results = true,
@@ -66,7 +74,7 @@ impl std::str::FromStr for Patterns {
                 _ => {
                     return Err(format!(
                         "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, leaf-calls, \
-                         held-parameters, last-use, owned-results and postponed, all and none"
+                         inlined-leaves, advances, held-parameters, last-use, owned-results and postponed, all and none"
                     ));
                 }
             }

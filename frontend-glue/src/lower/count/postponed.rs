@@ -20,6 +20,7 @@
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::remark::{Remark, Saving};
+use super::stops::poll_of;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
@@ -130,6 +131,8 @@ impl Postponing<'_> {
             Some(Operation::Drop | Operation::Release) => Step::Falls,
             Some(Operation::Settle | Operation::Unsettle | Operation::Finish) => Step::Stop,
             Some(Operation::Drain) if !self.is_for_own_poll(instruction) => Step::Stop,
+            // Behind a leaf, or its body: what it has let go of dies there.
+            Some(Operation::Due) if poll_of(self.callees, call).is_none() => Step::Stop,
             Some(_) => Step::Other,
             None if self.is_write(call) => Step::Falls,
             None if makes_up(self.callees, self.facts, self.asked, call) => Step::Stop,

@@ -11,7 +11,8 @@
 //! rest:
 //! ```
 //!
-//! Two places are such stops: behind a call of an inferred leaf, which leaves its dead to its caller, and the polls of the lowering. A
+//! Two places are such stops: behind a call of an inferred leaf, or its body (`inlined_leaves`), which leaves its dead to its caller,
+//! and the polls of the lowering. A
 //! root that is overwritten in each round of a loop, or lives across calls of leaves only, costs no count on the usual way.
 //!
 //! That is sound because a root may borrow wherever nothing dies: on the usual way nothing is pending, and no code runs but the
@@ -47,8 +48,10 @@ pub(super) fn make(
         } else if facts.calls_inferred_leaf(call) {
             let next = call.value().next_instruction().expect("a call is no terminator");
             // Its count may be released before the stop, where temporaries do not keep theirs.
-            let in_flight = Some(call.value()).filter(|&result| may_hold_reference(builder, result));
-            around(builder, operations, next, next, in_flight.as_slice());
+            around(builder, operations, next, next, in_flight(builder, call).as_slice());
+        } else if operations.of_call(call) == Some(Operation::Left) {
+            around(builder, operations, call.value(), call.value(), &call.arguments());
+            call.remove();
         }
     }
 }
@@ -82,10 +85,24 @@ fn split_before_in(builder: &Builder, block: Block, place: Value, rest: Block) -
     split_before(builder, place)
 }
 
-/// Whether the result of a call may be a reference, or have one in it.
-fn may_hold_reference(builder: &Builder, result: Value) -> bool {
-    let of = result.type_of();
-    !of.is_void() && builder.module().store_size_of(of) >= 8
+/// The result of a call, if it may be a reference, or have one in it.
+pub(super) fn in_flight(builder: &Builder, call: Call) -> Option<Value> {
+    let of = call.value().type_of();
+    (!of.is_void() && builder.module().store_size_of(of) >= 8).then_some(call.value())
+}
+
+/// The words that are in flight at the stop which a test leads to.
+pub(super) fn words_at_stop(operations: &Operations, due: Call) -> Vec<Value> {
+    let stop =
+        stop_block(due).and_then(|block| block.calls().find(|&call| operations.of_call(call) == Some(Operation::Stop)));
+    stop.map_or_else(Vec::new, Call::arguments)
+}
+
+/// The block behind a stop, of the test that ends a block.
+pub(super) fn behind_stop(operations: &Operations, end: Value) -> Option<Block> {
+    let block = end.block();
+    let &[stop, rest] = &block.successors()[..] else { return None };
+    tests_for(operations, block, stop).then_some(rest)
 }
 
 /// The poll of a stop, if its test is that of one.

@@ -16,9 +16,9 @@ const TRACE: [&str; 2] = ["--plan", "trace"];
 
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
 /// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
-const SAVINGS: [&str; 11] = {
-    let [a, b, c, d, e, f, g, h] = ALL_BUT_ONE;
-    ["none", a, b, c, d, e, f, g, h, "postponed", "all"]
+const SAVINGS: [&str; 13] = {
+    let [a, b, c, d, e, f, g, h, i, j] = ALL_BUT_ONE;
+    ["none", a, b, c, d, e, f, g, h, i, j, "postponed", "all"]
 };
 
 /// A program and what it expects.

@@ -285,6 +285,9 @@ impl Heap {
     fn drain_pending(mut heap: HeapEntry) {
         let from = heap.prompt.drain_from;
         let (mut at, mut kept) = (from, from);
+        if std::mem::take(&mut heap.prompt.has_begun) && !Heap::goes_on_with_begun(heap) {
+            return;
+        }
         let mut cascade = Cascade::default();
         let rounds_max = if heap.services.finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
         let (mut generation_end, mut generation) = (heap.pending_len(), 0);
@@ -327,6 +330,14 @@ impl Heap {
         if kept != at {
             heap.close_gap(kept, at);
         }
+    }
+
+    /// Goes on with the structure that a quick drain has begun with; false when the slice ended first.
+    #[cold]
+    fn goes_on_with_begun(mut heap: HeapEntry) -> bool {
+        let from = heap.prompt.drain_from;
+        let mut cascade = heap.prompt.cascades.pop().expect("a quick drain has left one");
+        Heap::run_cascade(heap, &mut cascade, from..from)
     }
 
     fn continue_cascades(mut heap: HeapEntry) {

@@ -6,20 +6,27 @@
 //!
 //! The first write takes the last count from an object that a register still holds, so the object waits on the pending list until it is
 //! counted again. Each safepoint meanwhile is a drain in which nothing dies. Here such a drain takes the objects that are counted
-//! again off the list, leaves those that a word in flight leads to, frees small ones that take no other along, and has ended. It
-//! compares addresses, and looks no object up. Where anything else waits, or an object dies that takes others along, it
-//! answers no, and the whole drain goes on with the rest of the list, in the same order. Where it does so again and again, some drains
-//! take the whole way at once.
+//! again off the list, leaves those that a word in flight leads to, takes the others apart, and has ended. Where anything else waits, or
+//! a finalizer is to run, it answers no, and the whole drain goes on with the structure it was at and with the rest of the list, in the
+//! same order. Where it does so again and again, some drains take the whole way at once.
 //!
-//! Expected cost: 20 loads and tests of what may be due, and 15 instructions for each object.
+//! While a structure is taken apart, objects in flight have one count more: so none of them dies with it, and the loop of
+//! `release_stack` need not ask about each object whether it is protected. One that has no other count left is pending behind it.
+//!
+//! Expected cost: 20 loads and tests of what may be due, and the loop of `release_stack`.
 
-use super::CellSpace;
+use super::release_stack::{ReleaseStack, Shape, Stop};
+use super::{Bin, Cascade, CellSpace};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use crate::plan::prompt::reclaim::Step;
+use smallvec::SmallVec;
 
 /// Pending objects that a quick drain looks at, at most.
 const LOOKED_AT_MAX: usize = 16;
+/// Objects in flight while a structure is taken apart, at most.
+const HELD_MAX: usize = 8;
 /// Drains that take the whole way at once where quick ones came to no end one after the other, at most.
 const PASSED_OVER_MAX: u8 = 7;
 
@@ -78,7 +85,7 @@ impl Heap {
         finalizes || finalizers.collect_wanted || limits || clears || self.large.leaving.blocks() != 0
     }
 
-    /// Goes through the pending list up to the first object that dies and is not freed alone; whether there was none.
+    /// Goes through the pending list up to the first object that dies and is not freed here; whether there was none.
     #[inline(always)]
     fn look_at_pending(&mut self, words: &[u64]) -> bool {
         let (mut at, mut kept) = (0, 0);
@@ -91,9 +98,18 @@ impl Heap {
             } else if words.contains(&object.address()) || self.is_in_flight(object, words) {
                 self.put_pending(kept, object);
                 kept += 1;
-            } else if !self.frees_alone(object) {
+            } else if self.prompt.sliced_drains {
                 is_through = false;
                 break;
+            } else {
+                object.remove_flags(prompt_flag::PENDING);
+                self.prompt.units_left = i64::MAX;
+                at += 1;
+                if !self.dies_quickly(object, words) {
+                    is_through = false;
+                    break;
+                }
+                continue;
             }
             at += 1;
         }
@@ -103,19 +119,91 @@ impl Heap {
         is_through
     }
 
-    /// Frees an object that takes no other along; not where a slice has so many units.
+    /// Frees an object that is off the list, and takes apart what dies with it. False if a finalizer is to run: the structure is the one
+    /// that the whole drain begins with.
     #[inline(always)]
-    fn frees_alone(&mut self, object: ObjectRef) -> bool {
-        if self.prompt.sliced_drains {
-            return false;
+    fn dies_quickly(&mut self, object: ObjectRef, words: &[u64]) -> bool {
+        self.dies_alone(object) || self.takes_others_along(object, words)
+    }
+
+    #[inline(never)]
+    fn takes_others_along(&mut self, object: ObjectRef, words: &[u64]) -> bool {
+        if !words.is_empty() {
+            return self.takes_apart_in_flight(object, words);
         }
-        self.prompt.units_left = i64::MAX;
-        object.remove_flags(prompt_flag::PENDING);
-        let dies = self.dies_alone(object);
-        if !dies {
-            object.add_flags(prompt_flag::PENDING);
+        object.set_count(object.count() + 1);
+        let mut stack = ReleaseStack::default();
+        let (mut shape, mut bin) = (Shape::none(false), Bin::default());
+        let prompt = &mut self.prompt;
+        let stop = stack.let_go(object, 0, &mut prompt.units_left, &mut shape, (&mut bin, &mut prompt.cells));
+        bin.empty();
+        match stop {
+            Stop::Empty => true,
+            Stop::UnitsEnd(next) | Stop::Beyond(next) => self.takes_apart(Cascade::begun(next, &stack)),
         }
-        dies
+    }
+
+    /// The same while references are in flight.
+    #[inline(never)]
+    fn takes_apart_in_flight(&mut self, object: ObjectRef, words: &[u64]) -> bool {
+        object.set_count(object.count() + 1);
+        let Some(held) = self.hold_in_flight(words) else {
+            return self.leaves_begun(Cascade::begun(object, &ReleaseStack::default()));
+        };
+        let is_done = self.takes_apart(Cascade::begun(object, &ReleaseStack::default()));
+        self.let_go_of(&held);
+        is_done
+    }
+
+    /// Goes on with a structure of which more has to be looked at.
+    #[inline(never)]
+    fn takes_apart(&mut self, mut cascade: Cascade) -> bool {
+        match self.take_apart(&mut cascade) {
+            // What died may have left work to a service.
+            Step::Done => !self.service_is_due(),
+            Step::Finalize(object) => {
+                cascade.add(object);
+                self.leaves_begun(cascade)
+            }
+            Step::SliceEnds => self.leaves_begun(cascade),
+        }
+    }
+
+    #[cold]
+    fn leaves_begun(&mut self, cascade: Cascade) -> bool {
+        self.prompt.cascades.push(cascade);
+        self.prompt.has_begun = true;
+        false
+    }
+
+    /// Gives the objects in flight one count more each; `None` if they are too many.
+    #[inline(always)]
+    fn hold_in_flight(&mut self, words: &[u64]) -> Option<SmallVec<[ObjectRef; HELD_MAX]>> {
+        let mut held = SmallVec::new();
+        if !words.is_empty() {
+            self.refresh_pointer_masks();
+        }
+        for &word in words {
+            for place in 0..=self.prompt.pointer_masks.len() {
+                let mask = if place == 0 { u64::MAX } else { self.prompt.pointer_masks[place - 1] };
+                let Some(object) = self.object_in_flight(word & mask).filter(|object| !held.contains(object)) else {
+                    continue;
+                };
+                if held.len() == HELD_MAX {
+                    self.let_go_of(&held);
+                    return None;
+                }
+                object.increment_exact();
+                held.push(object);
+            }
+        }
+        Some(held)
+    }
+
+    /// Takes those counts back. What has no other is pending, and stays so while it is in flight.
+    #[inline(always)]
+    fn let_go_of(&mut self, held: &[ObjectRef]) {
+        held.iter().for_each(|&object| self.decrement_root(object));
     }
 
     /// Whether one of the words leads into the object, as it is or by a mask of tagged words.

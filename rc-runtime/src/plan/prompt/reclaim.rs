@@ -91,6 +91,14 @@ impl Cascade {
         self.next = Some(object);
     }
 
+    /// A structure of which this reference is the next to be released, and those on the stack after it.
+    #[inline(always)]
+    pub(super) fn begun(next: ObjectRef, waiting: &ReleaseStack) -> Cascade {
+        let mut cascade = Cascade { next: Some(next), ..Cascade::default() };
+        waiting.iter().for_each(|target| cascade.release_stack.push(target));
+        cascade
+    }
+
     /// References that dying objects still hold and have not been decremented.
     fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
         self.next.into_iter().chain(self.release_stack.iter()).for_each(&mut visit);
@@ -166,7 +174,7 @@ impl Frame {
 }
 
 /// Why taking apart has stopped.
-enum Step {
+pub(super) enum Step {
     Done,
     SliceEnds,
     /// The object's destructor runs now; the object is next afterwards, if it is dead then.

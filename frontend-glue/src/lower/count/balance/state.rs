@@ -19,6 +19,8 @@ pub(super) struct State {
     /// `usize::MAX`.
     pub(super) temporaries: BTreeSet<usize>,
     pub(super) credits: Vec<Value>,
+    /// Credits that a later write repays, by their values' numbers.
+    pub(super) advanced: BTreeSet<usize>,
     /// What the next write takes out of its field.
     pub(super) kept: Option<Value>,
     /// The result's credit went to the caller.
@@ -52,7 +54,7 @@ impl State {
         if self.lent != other.lent || self.handed != other.handed {
             self.temporaries.insert(CLASH);
         }
-        if self.temporaries != other.temporaries || self.credits != other.credits {
+        if self.temporaries != other.temporaries || self.credits != other.credits || self.advanced != other.advanced {
             self.temporaries.insert(CLASH);
         }
     }

@@ -9,6 +9,7 @@ use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
 use crate::lower::count::stops;
+use smallvec::SmallVec;
 
 impl Walk<'_> {
     /// Establishes the state that a safepoint expects: roots own their objects, temporaries are released or hidden,
@@ -50,9 +51,10 @@ impl Walk<'_> {
 
     /// In front of the test for a stop: temporaries are released that are needed no more, and on the usual way nothing is pending.
     pub(super) fn due(&mut self, state: &mut State, due: Call) {
-        let behind = due.value().previous_instruction();
-        let result = behind.and_then(|call| self.counted_temporary(state, call));
-        self.release_temporaries_but(state, due.value(), result);
+        let words = stops::words_at_stop(self.it.operations, due).into_iter();
+        let kept: SmallVec<[usize; 1]> =
+            words.filter_map(|word| self.counted_temporary(state, self.canonical(word))).collect();
+        self.release_temporaries_but(state, due.value(), &kept);
         // Postponed counts wait until they are applied.
         let waits = stops::poll_of(self.it.callees, due).is_some_and(|poll| self.it.passed.contains(&poll));
         state.pending &= waits;
@@ -60,6 +62,8 @@ impl Walk<'_> {
 
     /// Roots own their objects as long as a stop lasts; objects at zero die. `leave_stop` is its end.
     pub(super) fn stop(&mut self, state: &mut State, stop: Call) {
+        // A finalizer may write to any field.
+        state.fields.clear();
         self.borrowed = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows).collect();
         self.own_all(state, stop.value());
         self.settle_all(stop.value());
@@ -94,11 +98,11 @@ impl Walk<'_> {
     }
 
     fn release_temporaries(&mut self, state: &mut State, place: Value) {
-        self.release_temporaries_but(state, place, None);
+        self.release_temporaries_but(state, place, &[]);
     }
 
-    fn release_temporaries_but(&mut self, state: &mut State, place: Value, kept: Option<usize>) {
-        for number in state.temporaries.bits().filter(|&number| Some(number) != kept).collect::<Vec<_>>() {
+    fn release_temporaries_but(&mut self, state: &mut State, place: Value, kept: &[usize]) {
+        for number in state.temporaries.bits().filter(|number| !kept.contains(number)).collect::<Vec<_>>() {
             self.edit(place, What::Of(Operation::Release, self.temporaries[number]));
             state.temporaries.remove(number);
             state.pending = true;

@@ -23,12 +23,14 @@ use super::state::{Holds, State};
 use super::walk::Walk;
 use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
-use crate::llvm::{Opcode, Value};
+use crate::llvm::{Block, HandleSet, Opcode, Value};
 use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
+use crate::lower::count::stops;
 use crate::lower::global_slots::global_behind;
+use smallvec::{SmallVec, smallvec};
 
 /// Fields whose content is known, at most.
 const FIELDS_MAX: usize = 8;
@@ -40,6 +42,11 @@ const LOOKED_AT_MAX: usize = 256;
 pub(super) struct Field {
     place: Place,
     pub(super) content: Value,
+}
+
+/// Whether a block calls something that does not return.
+fn ends_program(block: Block) -> bool {
+    block.terminator().is_some_and(|end| end.is(Opcode::LLVMUnreachable))
 }
 
 /// Whether the pointer is, or may have come from, the address of a global.
@@ -87,12 +94,14 @@ impl Walk<'_> {
             return None;
         }
         let found = state.fields.iter().find(|field| self.is_same(&field.place, &place)).copied();
-        match place.indexed {
-            None => {
-                state.fields.retain(|field| field.place.offset != place.offset && field.place.indexed.is_none());
-            }
-            Some(_) => state.fields.clear(),
-        }
+        let written = self.canonical(write.argument(0));
+        state.fields.retain(|field| {
+            let is_replaced = self.is_same(&field.place, &place);
+            let is_another =
+                place.indexed.is_none() && field.place.indexed.is_none() && field.place.offset != place.offset;
+            // Where the write is to this word after all, the word has the same content behind it.
+            is_another || !is_replaced && self.canonical(field.content) == written
+        });
         // Where object and slot were computed from two loads of a root, a later look at the write cannot tell.
         let can_be_checked = |field: &Field| may_replace(self.it.callees, write, field.content);
         found.filter(can_be_checked).map(|field| field.content)
@@ -101,6 +110,9 @@ impl Walk<'_> {
     /// Whether the write keeps the count of what it replaces, and what that is.
     pub(super) fn taken(&self, state: &mut State, write: Call) -> Option<Value> {
         let value = self.replaced(state, write)?;
+        if self.advances.contains_key(&write.value()) {
+            return Some(value);
+        }
         let is_counted =
             self.counted_temporary(state, value).is_some() || self.holder(state, value, Holds::Owns).is_some();
         let is_wanted =
@@ -139,46 +151,88 @@ impl Walk<'_> {
         (!state.temporaries.contains(number) && self.is_consumed(value, store, false)).then_some((number, value))
     }
 
-    /// Whether the value is stored to a root or a field, passed on to the next safepoint, or returned with its count, on a straight
-    /// line behind an instruction.
+    /// Whether the value is stored to a root or a field, passed on to the next safepoint, or returned with its count, on every way from an
+    /// instruction on that does not end the program.
     fn is_consumed(&self, value: Value, behind: Value, by_arguments: bool) -> bool {
-        let mut next = behind.next_instruction();
-        for _ in 0..LOOKED_AT_MAX {
-            let Some(instruction) = next else { return false };
-            if let Some(call) = instruction.as_call() {
-                let is_it = |argument: Value| self.canonical(argument) == value;
-                match self.it.facts.effect(self.it.callees, call) {
-                    _ if call.is_musttail() => return false,
-                    // To the program a leaf that was inferred is a safepoint.
-                    Effect::None if self.it.facts.calls_inferred_leaf(call) => {
-                        return by_arguments && call.arguments().into_iter().any(is_it);
+        let (mut ways, mut seen) = (vec![behind.next_instruction()], HandleSet::default());
+        let mut left = LOOKED_AT_MAX;
+        while let Some(mut next) = ways.pop() {
+            loop {
+                let Some(instruction) = next.filter(|_| left > 0) else { return false };
+                left -= 1;
+                match self.consumes(value, instruction, by_arguments) {
+                    Some(true) => break,
+                    Some(false) => return false,
+                    None if instruction.is_terminator() => {
+                        let on = self.goes_on_to(instruction);
+                        let new = on.into_iter().filter(|&block| {
+                            !ends_program(block) && !self.goes_into_phi(value, instruction.block(), block)
+                        });
+                        ways.extend(
+                            new.filter(|&block| seen.insert(block.as_value())).map(|block| block.instructions().next()),
+                        );
+                        break;
                     }
-                    Effect::Safepoint => return by_arguments && call.arguments().into_iter().any(is_it),
-                    Effect::Unwinds => return false,
-                    Effect::None if self.it.callees.of_call(call) == Callee::GcWrite && is_it(call.argument(0)) => {
-                        return true;
-                    }
-                    Effect::None => {}
+                    None => next = instruction.next_instruction(),
                 }
-            } else if instruction.is(Opcode::LLVMStore) {
-                let is_root = self.slot_of.contains_key(&instruction.operand(1));
-                if is_root && self.canonical(instruction.operand(0)) == value {
-                    return true;
-                }
-            } else if instruction.is(Opcode::LLVMRet) {
-                let returns_it = instruction.operands().any(|result| self.canonical(result) == value);
-                return returns_it && self.it.facts.has_owned_result(self.it.function);
             }
-            next = match instruction.block().terminator() == Some(instruction) {
-                false => instruction.next_instruction(),
-                true => self.only_way(instruction),
+        }
+        true
+    }
+
+    /// Whether the instruction takes the value over; false where objects may die before something does.
+    fn consumes(&self, value: Value, instruction: Value, by_arguments: bool) -> Option<bool> {
+        let is_it = |argument: Value| self.canonical(argument) == value;
+        if let Some(call) = instruction.as_call() {
+            return match self.it.facts.effect(self.it.callees, call) {
+                _ if call.is_musttail() => Some(false),
+                // To the program a leaf that was inferred is a safepoint.
+                Effect::None if self.it.facts.calls_inferred_leaf(call) => {
+                    Some(by_arguments && call.arguments().into_iter().any(is_it))
+                }
+                Effect::None if self.it.operations.of_call(call) == Some(Operation::Due) => {
+                    let stays = stops::words_at_stop(self.it.operations, call).into_iter().any(is_it);
+                    (!stays).then_some(false)
+                }
+                Effect::Safepoint => Some(by_arguments && call.arguments().into_iter().any(is_it)),
+                Effect::Unwinds => Some(false),
+                Effect::None if self.it.callees.of_call(call) == Callee::GcWrite && is_it(call.argument(0)) => {
+                    Some(true)
+                }
+                Effect::None => None,
             };
         }
-        false
+        match instruction.opcode() {
+            Some(Opcode::LLVMStore) => {
+                let is_root = self.slot_of.contains_key(&instruction.operand(1));
+                (is_root && is_it(instruction.operand(0))).then_some(true)
+            }
+            Some(Opcode::LLVMRet) => {
+                Some(instruction.operands().any(is_it) && self.it.facts.has_owned_result(self.it.function))
+            }
+            Some(Opcode::LLVMResume) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The blocks behind a block's end; behind a stop, where it goes on as a rule.
+    fn goes_on_to(&self, end: Value) -> SmallVec<[Block; 2]> {
+        match stops::behind_stop(self.it.operations, end) {
+            Some(rest) => smallvec![rest],
+            None => end.block().successors(),
+        }
+    }
+
+    fn goes_into_phi(&self, value: Value, from: Block, to: Block) -> bool {
+        let mut phis = to.instructions().take_while(|value| value.is(Opcode::LLVMPHI));
+        phis.any(|phi| {
+            let comes = |(incoming, origin): (Value, Block)| origin == from && self.canonical(incoming) == value;
+            self.owned_phis.contains(&phi) && phi.incoming().into_iter().any(comes)
+        })
     }
 
     /// The first instruction of the block that a branch leads to, if each is the other's only neighbour there.
-    fn only_way(&self, end: Value) -> Option<Value> {
+    pub(super) fn only_way(&self, end: Value) -> Option<Value> {
         let flow = self.it.flow;
         let block = flow.blocks[..flow.reachable].iter().position(|&block| block == end.block())?;
         match flow.successors[block][..] {

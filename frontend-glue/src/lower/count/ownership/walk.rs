@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     pub(super) arrivals: HandleMap<usize, Call>,
     /// Roots that own their objects for the stop of the block that is walked through.
     pub(super) borrowed: Vec<usize>,
+    /// Writes that repay an advance, and the writes that have taken it.
+    pub(super) advances: HandleMap<Value, Value>,
     /// In the last walk: the decisions.
     pub(super) output: Option<Decisions>,
 }
@@ -243,12 +245,23 @@ impl Walk<'_> {
             self.edit(place, What::Of(Operation::Keep, taken));
         }
         if !value.is_null() {
-            self.credit(state, value, place, true);
+            self.credit_of_write(state, value, call);
         }
         if let Some(taken) = taken {
-            self.own_taken(state, taken, call);
+            match self.advances.contains_key(&place) {
+                true => self.repay(taken, call),
+                false => self.own_taken(state, taken, call),
+            }
         }
         state.pending = true;
+    }
+
+    /// Provides the credit for a write.
+    fn credit_of_write(&mut self, state: &mut State, value: Value, write: Call) {
+        match self.advance_for(state, value, write) {
+            Some(repaid) => self.advance(value, write, repaid),
+            None => self.credit(state, value, write.value(), true),
+        }
     }
 
     /// Provides the credit for a consumer of `value`.
@@ -259,10 +272,7 @@ impl Walk<'_> {
             self.remark(place, Saving::Moved);
             return;
         }
-        let gone = |slot: usize| !only_if_gone || self.soon_gone.get(&place).is_some_and(|gone| gone.contains(slot));
-        let giver = (0..state.slots.len())
-            .find(|&slot| state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value) && gone(slot));
-        match giver.filter(|_| self.it.patterns.last_use) {
+        match self.giver(state, value, only_if_gone.then_some(place)) {
             Some(slot) => {
                 state.slots[slot] = Holds::Borrows;
                 self.edit(place, What::ForRoot(Operation::Give, value, slot));
@@ -273,8 +283,21 @@ impl Walk<'_> {
     }
 }
 
+impl Walk<'_> {
+    /// The root that gives its count for the value; with a `write`, if it is soon gone behind that.
+    pub(super) fn giver(&self, state: &State, value: Value, write: Option<Value>) -> Option<usize> {
+        let is_gone = |slot: usize, write: Value| self.soon_gone.get(&write).is_some_and(|gone| gone.contains(slot));
+        let gives = |&slot: &usize| {
+            state.slots[slot] == Holds::Owns
+                && state.contents[slot] == Some(value)
+                && write.is_none_or(|write| is_gone(slot, write))
+        };
+        (0..state.slots.len()).find(gives).filter(|_| self.it.patterns.last_use)
+    }
+}
+
 /// Whether the call writes to no field, or is a write, which tells which.
-fn keeps_fields(callee: Callee) -> bool {
+pub(in crate::lower::count) fn keeps_fields(callee: Callee) -> bool {
     use Callee::{GcRead, GcRoot, GcWrite, LifetimeEnd, LifetimeStart, OtherIntrinsic};
     matches!(callee, GcWrite | GcRead | GcRoot | LifetimeStart | LifetimeEnd | OtherIntrinsic)
 }

@@ -99,7 +99,7 @@ impl Heap {
     }
 
     /// Goes on until nothing is left, the slice ends, or a finalizer has to run.
-    pub(in crate::plan::prompt::reclaim) fn take_apart(&mut self, cascade: &mut Cascade) -> Step {
+    pub(in crate::plan::prompt) fn take_apart(&mut self, cascade: &mut Cascade) -> Step {
         // Neither changes while no finalizer runs.
         let mut shape = Shape::none(self.zeal.is_some() || !self.prompt.protected.is_empty());
         let mut bin = Bin::default();
