@@ -7,6 +7,7 @@ mod ephemeron;
 mod finalizable;
 mod immortal;
 pub mod log;
+pub mod marking;
 pub mod mature;
 mod retire;
 mod room;

@@ -102,6 +102,12 @@ impl Finalizers {
         !self.young.is_empty()
     }
 
+    /// Deferred plan: takes over the objects with finalizers, all of which are young.
+    pub(crate) fn make_current(&mut self, objects: &mut List<ObjectRef>) {
+        debug_assert!(self.young.is_empty());
+        std::mem::swap(&mut self.young.current, objects);
+    }
+
     /// Finalizers that are running, one inside the other.
     #[inline(always)]
     pub fn depth(&self) -> u32 {
