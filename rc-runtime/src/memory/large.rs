@@ -219,15 +219,22 @@ impl LargeSpace {
     /// At the end of a collection that marks: no object is young, or all are.
     pub fn end_collection(&mut self, all_are_young: bool) {
         self.spares.flip(|run| self.leaving.add_idle(run));
-        self.young.clear();
-        if all_are_young {
-            self.young.extend(self.objects.iter().flatten().map(|entry| entry.object));
+        match all_are_young {
+            true => self.list_all_as_young(),
+            false => self.young.clear(),
         }
     }
 
-    /// No object has a count or is a candidate, no write to it is logged, and all its chunks are stamped `epoch`.
-    pub(crate) fn forget_counts(&mut self, epoch: u32) {
+    fn list_all_as_young(&mut self) {
+        self.young.clear();
+        self.young.extend(self.objects.iter().flatten().map(|entry| entry.object));
+    }
+
+    /// All objects are young: none has a count or is a candidate, no write to it is logged, and all its chunks are stamped
+    /// `epoch`.
+    pub(crate) fn make_young(&mut self, epoch: u32) {
         self.logged.clear();
+        self.list_all_as_young();
         for entry in self.objects.iter_mut().flatten() {
             let object = entry.object;
             object.set_count(0);

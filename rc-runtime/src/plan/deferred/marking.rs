@@ -53,7 +53,7 @@ impl Heap {
         objects.for_each(|object| BUFFERED.clear(object.granule()));
 
         self.services.specials.young = std::mem::take(&mut self.trace.special);
-        self.services.finalizers.make_current(&mut self.trace.finalizable);
+        self.services.finalizers.swap_young(&mut self.trace.finalizable);
         self.large.mature_bytes = 0;
         (self.statistics.live_objects, self.statistics.live_bytes) = (0, 0);
         self.set_regime(Plan::Deferred);
@@ -72,7 +72,9 @@ impl Heap {
         self.candidates.clear();
         self.suspects = 0;
         self.deferred.blocks.forget_counts();
-        self.large.forget_counts(self.clock.epoch);
+        self.large.make_young(self.clock.epoch);
+        // The marks of the last backup mark.
+        self.clear_marks();
 
         self.set_regime(Plan::Trace);
         self.services.specials.upgraded.clear();
@@ -81,7 +83,7 @@ impl Heap {
         immortals.new.append(&mut immortals.counted);
         immortals.released.clear();
         std::mem::take(&mut self.services.specials.young).into_iter().for_each(|object| self.list_special(object));
-        self.services.finalizers.make_current(&mut self.trace.finalizable);
+        self.services.finalizers.swap_young(&mut self.trace.finalizable);
         self.statistics.promoted_objects = self.statistics.freed_mature_objects;
         self.for_each_mature(|heap, object| heap.make_young(object));
     }

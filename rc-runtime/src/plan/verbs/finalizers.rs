@@ -35,6 +35,15 @@ impl Heap {
         }
     }
 
+    /// Notes that the object waits for its finalizer no more: whether another object that waits refers to it is noted anew.
+    #[inline(always)]
+    pub(crate) fn forget_owner(&self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => object.remove_flags(flag::FOUND),
+            Plan::Prompt => {}
+        }
+    }
+
     /// Puts every object for which `is_due` is true in front of the queue, in the order in which the program's end
     /// runs them, each held by a count. Returns their number.
     pub(crate) fn queue_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {

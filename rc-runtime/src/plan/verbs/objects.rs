@@ -49,10 +49,10 @@ impl Heap {
         }
     }
 
-    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now. The trace plan counts
-    /// nothing, and every object has 1.
+    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now. Where nothing is counted every
+    /// object has 1.
     pub fn count_of(&self, object: ObjectRef) -> u32 {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => object.count() as u32,
             Plan::Prompt => object.exact_count(),
             Plan::Trace => 1,
