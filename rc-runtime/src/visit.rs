@@ -220,17 +220,6 @@ impl TypeInfo {
         Some(unsafe { std::slice::from_raw_parts(start as *const u64, (last - first) as usize) })
     }
 
-    /// The same of the whole object.
-    #[inline(always)]
-    pub fn all_words_in_a_row<'a>(&self, object: ObjectRef) -> Option<&'a [u64]> {
-        if !self.words_tail || !self.fixed.is_empty() {
-            return None;
-        }
-        let start = object.address() + self.size;
-        // SAFETY: [HEADER] the elements of an object; the collector's thread alone reads and writes them while it has this.
-        Some(unsafe { std::slice::from_raw_parts(start as *const u64, self.length(object) as usize) })
-    }
-
     /// Number of words in a snapshot of `part`.
     #[inline(always)]
     pub fn snapshot_words(&self, object: ObjectRef, part: Part) -> usize {

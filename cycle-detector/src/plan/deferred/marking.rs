@@ -28,8 +28,9 @@ use tally_heap::report::epoch_report::EpochReport;
 /// When the next collection is due, and what marks cost.
 #[derive(Debug)]
 pub(crate) struct Marking {
-    /// Bytes handed out until then.
-    due_at: u64,
+    /// Units of the last mark, and bytes of the objects that it has left.
+    units: u64,
+    left: u64,
     /// What a unit of a mark has cost lately, and how many a living object has.
     ns_per_unit: f64,
     units_per_object: f64,
@@ -42,7 +43,7 @@ impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
         heap.large.leaving.give_back(i64::from(u16::MAX));
-        if heap.is_running() && heap.clock.given_bytes >= self.marking.due_at.max(heap.options().epoch_bytes) {
+        if heap.is_running() && self.marking.is_due(heap) {
             self.collect_or_count(heap);
         }
     }

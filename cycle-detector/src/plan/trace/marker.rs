@@ -13,15 +13,11 @@ use crate::prefetch_queue::PrefetchQueue;
 use crate::slice::{CHUNK_UNITS, Slice};
 use tally_heap::memory::list::List;
 use tally_heap::memory::object_stack::ObjectStack;
-use tally_heap::memory::range::{self, MARK};
+use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
-use tally_heap::plan::deferred::bulk::Shape;
 use tally_heap::plan::trace::collection::Survivors;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Shapes at hand where objects of several are mixed.
-const SHAPES: usize = 16;
 
 /// Follows references from living objects.
 #[derive(Debug)]
@@ -34,8 +30,6 @@ pub(crate) struct Marker {
     forgot: bool,
     /// Ephemerons that must not be followed, as far as is known.
     held_back: List<ObjectRef>,
-    /// The shapes of plain objects that came last.
-    shapes: [Shape; SHAPES],
     /// What the mark has reached.
     survivors: Survivors,
     /// References followed, and objects visited.
@@ -54,7 +48,6 @@ impl Marker {
             most: heap.options().list_entries_max.unwrap_or(usize::MAX),
             forgot: false,
             held_back: List::new(),
-            shapes: [Shape::NONE; SHAPES],
             survivors: Survivors { age: heap.survivors_age(), ..Survivors::default() },
             units: 0,
             looked_at: 0,
@@ -133,30 +126,6 @@ impl Marker {
     /// Notes that a marked object survives, and marks what it refers to.
     #[inline(always)]
     fn visit(&mut self, heap: &mut Heap, object: ObjectRef) {
-        let meta = object.meta();
-        let mut shape = self.shapes[meta as usize % SHAPES];
-        if meta != shape.meta {
-            if !shape.fits(object, meta, meta & flag::MATURE) {
-                return self.visit_any(heap, object);
-            }
-            self.shapes[meta as usize % SHAPES] = shape;
-        }
-        if !Heap::has_survived(object) {
-            heap.survive_plain(object, shape.cell, &mut self.survivors);
-        }
-        self.units += 2 + shape.fields.len() as u64;
-        for &offset in shape.fields {
-            let word = object.slot(u64::from(offset)).read();
-            if range::in_heap(word) {
-                // SAFETY: [HEADER] a reference word of an object.
-                self.show(heap, unsafe { ObjectRef::from_address(word) });
-            }
-        }
-    }
-
-    /// The same for an object of any shape.
-    #[inline(never)]
-    fn visit_any(&mut self, heap: &mut Heap, object: ObjectRef) {
         if object.has(flag::LARGE | flag::SPECIAL) {
             return self.visit_uncommon(heap, object);
         }
@@ -206,29 +175,13 @@ impl Marker {
         self.follow_part(heap, object, Part::Whole);
     }
 
+    #[inline(always)]
     fn follow_part(&mut self, heap: &mut Heap, object: ObjectRef, part: Part) {
         self.units += 2;
-        let info = object.type_info();
-        let row = match part {
-            Part::Whole => info.all_words_in_a_row(object),
-            Part::Chunk(_) => info.words_in_a_row(object, part),
-        };
-        match row {
-            Some(words) => {
-                self.units += words.len() as u64;
-                for &word in words.iter().filter(|&&word| range::in_heap(word)) {
-                    // SAFETY: [HEADER] an element that is a plain reference.
-                    self.show(heap, unsafe { ObjectRef::from_address(word) });
-                }
-            }
-            None => info.for_each_reference(object, part, |target| self.follow_one(heap, target)),
-        }
-    }
-
-    #[inline(always)]
-    fn follow_one(&mut self, heap: &mut Heap, target: ObjectRef) {
-        self.units += 1;
-        self.show(heap, target);
+        object.type_info().for_each_reference(object, part, |target| {
+            self.units += 1;
+            self.show(heap, target);
+        });
     }
 
     /// Visits everything that is marked once more.

@@ -27,8 +27,8 @@
 use crate::heap::Heap;
 use crate::memory::block_state::state;
 use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, LIVE, UNLOGGED, block_info, block_start};
-use crate::object::flag;
 use crate::object::ObjectRef;
+use crate::object::flag;
 use crate::plan::Plan;
 use crate::plan::deferred::block::BlockSpace;
 

@@ -50,22 +50,10 @@ impl Heap {
     pub fn survive(&mut self, object: ObjectRef, survivors: &mut Survivors) {
         let bytes = object.type_info().cell_bytes_of(object);
         if !object.has(flag::LARGE) {
-            return self.survive_plain(object, bytes, survivors);
+            let cell = object.address() - HEADER_BYTES;
+            // SAFETY: [OWNED] a block of this heap.
+            unsafe { LIVE.set_cell(cell, cell + bytes) };
         }
-        Self::count_survivor(object, bytes, survivors);
-    }
-
-    /// The same for one that is not large, and has a cell of so many bytes.
-    #[inline(always)]
-    pub fn survive_plain(&mut self, object: ObjectRef, bytes: u64, survivors: &mut Survivors) {
-        let cell = object.address() - HEADER_BYTES;
-        // SAFETY: [OWNED] a block of this heap.
-        unsafe { LIVE.set_cell(cell, cell + bytes) };
-        Self::count_survivor(object, bytes, survivors);
-    }
-
-    #[inline(always)]
-    fn count_survivor(object: ObjectRef, bytes: u64, survivors: &mut Survivors) {
         survivors.objects += 1;
         survivors.bytes += bytes;
         if survivors.age && !object.is_mature() {

@@ -17,7 +17,7 @@ const TELLING: u64 = 4096;
 
 impl Default for Marking {
     fn default() -> Self {
-        Marking { due_at: 0, ns_per_unit: 10.0, units_per_object: 4.0, wait: PATIENCE, patience: PATIENCE }
+        Marking { units: 0, left: 0, ns_per_unit: 10.0, units_per_object: 4.0, wait: PATIENCE, patience: PATIENCE }
     }
 }
 
