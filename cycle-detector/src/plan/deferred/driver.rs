@@ -104,7 +104,7 @@ impl EpochDriver for DeferredDriver {
 
     fn on_poll(&mut self, heap: &mut Heap) {
         match heap.marks_instead_of_counting() {
-            true => heap.set_poll(heap.services.finalizers.are_ready()),
+            true => self.poll_marking(heap),
             false => self.pace_poll(heap),
         }
     }

@@ -20,7 +20,7 @@ use crate::plan::deferred::mark::Mark;
 use crate::plan::trace::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
 use crate::progress::Progress;
 use crate::root_source::RootList;
-use crate::slice::{Slice, thread_time};
+use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
@@ -42,7 +42,7 @@ pub(crate) struct Marking {
 impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
-        heap.large.leaving.give_back(i64::from(u16::MAX));
+        self.give_memory_back(heap);
         if heap.is_running() && self.marking.is_due(heap) {
             self.collect_or_count(heap);
         }
@@ -63,9 +63,20 @@ impl DeferredDriver {
                 }
             }
         });
-        match heap.marks_instead_of_counting() {
-            true => heap.set_poll(heap.services.finalizers.are_ready()),
-            false => self.update_poll(heap),
+        self.update_poll(heap);
+    }
+
+    /// The mutator polls in a heap that marks.
+    pub(crate) fn poll_marking(&mut self, heap: &mut Heap) {
+        self.give_memory_back(heap);
+        self.update_poll(heap);
+    }
+
+    /// Memory of dead large objects goes on its way to the system, if the program has had its turn.
+    fn give_memory_back(&mut self, heap: &mut Heap) {
+        let waits = heap.is_running() && heap.large.leaving.blocks() != 0;
+        if waits && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+            self.stopped(heap, |_, heap| _ = heap.large.leaving.give_back(CHUNK_UNITS));
         }
     }
 
@@ -74,7 +85,7 @@ impl DeferredDriver {
         let before = heap.statistics.freed_objects();
         let all = self.collect_within(heap, Slice::default(), usize::MAX);
         debug_assert!(all);
-        heap.set_poll(heap.services.finalizers.are_ready());
+        self.update_poll(heap);
         heap.statistics.freed_objects() - before
     }
 
