@@ -101,10 +101,10 @@ fn mark_is_no_longer_than_its_bound() {
 #[test]
 fn pause_goal_lowers_the_bound() {
     let mut m = new_mutator(options()).expect("address space");
-    push_list(&mut m, 1000);
+    push_list(&mut m, 500);
     run(&mut m, 4);
     assert!(marks(&mut m));
-    m.heap().set_pause_goal(BOUND * MARK_NS_PER_UNIT / 2);
+    m.heap().set_pause_goal(BOUND * MARK_NS_PER_UNIT / 4);
     run(&mut m, 4);
     assert!(!marks(&mut m));
     m.heap().set_pause_goal(0);

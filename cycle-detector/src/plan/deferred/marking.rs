@@ -145,5 +145,6 @@ impl DeferredDriver {
         heap.begin_counting();
         let begun = std::mem::take(&mut self.roots);
         self.flip_from(heap, begun);
+        self.trigger.forget_length();
     }
 }

@@ -72,6 +72,11 @@ impl Trigger {
         (self.last_flip, self.length) = (Instant::now(), length);
     }
 
+    /// The flip was the first after marks: the survivors of the epoch that it has ended say nothing about its length.
+    pub(in crate::plan::deferred) fn forget_length(&mut self) {
+        self.length = u64::MAX;
+    }
+
     /// Takes a finished epoch's report into the prediction.
     pub(crate) fn learn(&mut self, report: &EpochReport) {
         let items = report.log_entries + report.promoted;
