@@ -19,6 +19,7 @@ use crate::account;
 use crate::plan::deferred::DeferredDriver;
 use crate::slice::SLICE_UNITS;
 use length::EpochLength;
+pub(in crate::plan::deferred) use length::PATIENCE;
 use std::time::{Duration, Instant};
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;

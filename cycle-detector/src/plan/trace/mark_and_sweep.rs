@@ -22,9 +22,6 @@ use tally_heap::services::special::SLOT_UNITS;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Units of a look at a special object, or at one with a finalizer.
-const LOOK_UNITS: u64 = 2;
-
 /// What a collection has done.
 pub(crate) struct Collected {
     /// So many objects died; `None` if the mark was given up, and nothing was freed.
@@ -55,7 +52,8 @@ fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bo
     if !marker.finish(heap) {
         return false;
     }
-    if !marker.spend(heap.trace.listed() as u64 * LOOK_UNITS) {
+    // Each special object, and each with a finalizer, is looked at.
+    if !marker.spend(2 * heap.trace.listed() as u64) {
         return false;
     }
     let (special, dead) = heap.take_special(is_dead);

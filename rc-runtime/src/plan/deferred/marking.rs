@@ -29,18 +29,9 @@ use crate::memory::block_state::state;
 use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, LIVE, UNLOGGED, block_info, block_start};
 use crate::object::ObjectRef;
 use crate::object::flag;
-use crate::plan::Plan;
 use crate::plan::deferred::block::BlockSpace;
 
 impl Heap {
-    /// Whether the heap marks instead of counting.
-    pub fn marks_instead_of_counting(&self) -> bool {
-        match (self.plan(), self.regime()) {
-            (Plan::Deferred, Plan::Trace) => true,
-            (Plan::Deferred | Plan::Prompt | Plan::Trace, _) => false,
-        }
-    }
-
     /// From now on the heap counts: all objects are young. A flip must follow before the program goes on. A mark may
     /// have been given up halfway.
     pub fn begin_counting(&mut self) {
@@ -56,7 +47,7 @@ impl Heap {
         self.services.finalizers.swap_young(&mut self.trace.finalizable);
         self.large.mature_bytes = 0;
         (self.statistics.live_objects, self.statistics.live_bytes) = (0, 0);
-        self.set_regime(Plan::Deferred);
+        self.set_marks_instead_of_counting(false);
         self.count_held();
     }
 
@@ -76,7 +67,7 @@ impl Heap {
         // The marks of the last backup mark.
         self.clear_marks();
 
-        self.set_regime(Plan::Trace);
+        self.set_marks_instead_of_counting(true);
         self.services.specials.upgraded.clear();
         self.services.finalizers.done.clear();
         let immortals = &mut self.services.immortals;

@@ -13,7 +13,6 @@ use crate::heap::{Heap, LAST_EPOCH};
 use crate::memory::heap_walk::{HeapWalk, next_live};
 use crate::memory::range::{BLOCK_BYTES, LIVE, MARK, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
 
 /// What a mark has reached.
 #[derive(Debug, Clone, Copy, Default)]
@@ -139,14 +138,6 @@ impl Heap {
         }
         zeal.forget_young();
         self.zeal = Some(zeal);
-    }
-
-    /// Whether an object that survives a collection is mature.
-    pub fn survivors_age(&self) -> bool {
-        match self.plan() {
-            Plan::Deferred => false,
-            Plan::Prompt | Plan::Trace => true,
-        }
     }
 
     pub(crate) fn clear_marks(&mut self) {

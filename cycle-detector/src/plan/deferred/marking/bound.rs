@@ -7,13 +7,14 @@
 use super::Marking;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
+use crate::plan::deferred::trigger::PATIENCE;
+use crate::slice::CHUNK_UNITS;
 use tally_heap::Heap;
 
-/// Flips before a heap that has begun to count may mark again.
-const PATIENCE: u32 = 2;
+/// Flips before a heap that has begun to count may mark again, at most: as for a trial of another length that fails.
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
 /// Units of a mark that say what a unit costs.
-const TELLING: u64 = 4096;
+const TELLING: u64 = 4 * CHUNK_UNITS as u64;
 
 impl Default for Marking {
     fn default() -> Self {

@@ -6,12 +6,14 @@
 //! has that length.
 
 use super::Marking;
+use crate::account;
 use tally_heap::Heap;
+use tally_heap::memory::range::BLOCK_BYTES;
 
 /// Bytes for a unit of a mark. A unit takes about 10 ns, and a program a nanosecond for a byte or two.
-const BYTES_PER_UNIT: u64 = 512;
+const BYTES_PER_UNIT: u64 = 128 * account::BYTES_PER_UNIT;
 /// No epoch is shorter. What a collection costs whatever lives is a hundredth of the time in which so much is allocated.
-const SHORTEST: u64 = 1 << 20;
+const SHORTEST: u64 = 32 * BLOCK_BYTES;
 
 impl Marking {
     /// Notes the end of a collection that has taken so many units.
