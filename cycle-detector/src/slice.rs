@@ -20,6 +20,8 @@ pub(crate) struct Slice {
     /// Then it ends. The clock is looked at when `units` are as few as `next_look`.
     until: Option<Instant>,
     next_look: i64,
+    /// Time in which the thread did not run does not count: so much of its own it may have.
+    own: Option<Duration>,
     ended: bool,
 }
 
@@ -32,7 +34,7 @@ impl Default for Slice {
 impl Slice {
     /// So many units.
     pub(crate) fn of_units(units: i64) -> Slice {
-        Slice { units, until: None, next_look: 0, ended: false }
+        Slice { units, until: None, next_look: 0, own: None, ended: false }
     }
 
     /// So many units at most, and for so much time from now on, but a chunk at least.
@@ -49,6 +51,18 @@ impl Slice {
         }
     }
 
+    /// For a mark that is given up when it ends. It is not, because another process had the processor.
+    pub(crate) fn of_mark(options: &HeapOptions) -> Slice {
+        match options.slice_units {
+            Some(_) => Slice::of_units(options.mark_bound_units() as i64),
+            None => {
+                let ns = options.mark_bound_ns();
+                let own = thread_time() + Duration::from_nanos(ns);
+                Slice { own: Some(own), ..Slice::of_time(i64::MAX, ns) }
+            }
+        }
+    }
+
     /// The units that may be done before the next look.
     pub(crate) fn chunk(&self) -> i64 {
         if self.until.is_some() { self.units.min(CHUNK_UNITS) } else { self.units }
@@ -62,8 +76,17 @@ impl Slice {
         {
             self.next_look = self.units - CHUNK_UNITS;
             if Instant::now() >= until {
-                self.units = 0;
+                self.end_or_go_on();
             }
+        }
+    }
+
+    #[cold]
+    fn end_or_go_on(&mut self) {
+        let left = self.own.map_or(Duration::ZERO, |own| own.saturating_sub(thread_time()));
+        match left.is_zero() {
+            true => self.units = 0,
+            false => self.until = Instant::now().checked_add(left),
         }
     }
 
@@ -77,6 +100,14 @@ impl Slice {
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
+}
+
+/// The time for which this thread has had a processor.
+pub(crate) fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock writes a time.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::services::limits::Limits;
 use crate::zeal::Zeal;
 use clock::Clock;
 pub use clock::{FIRST_EPOCH, LAST_EPOCH};
-pub use options::{HeapOptions, ZEAL_LOOKS};
+pub use options::{HeapOptions, MARK_NS, MARK_NS_PER_UNIT, ZEAL_LOOKS};
 use std::ops::{Deref, DerefMut};
 
 /// Numbers name heaps in block tables; 0 is no heap's.
@@ -37,6 +37,7 @@ static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32:
 pub struct Heap {
     number: u32,
     plan: Plan,
+    regime: Plan,
     pub(crate) options: HeapOptions,
     pub(crate) context: *mut Context,
     own_context: Box<Context>,

@@ -110,6 +110,7 @@ impl HeapOptions {
                 .epoch_bytes
                 .map_or(inner.epoch_bytes, |bytes| bytes.max(tally_heap::services::control::EPOCH_BYTES_MIN)),
             epoch_grows: self.epoch_bytes.is_none(),
+            mark_ns: tally_heap::heap::MARK_NS,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
             ..inner

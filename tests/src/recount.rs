@@ -36,7 +36,7 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
             }
         }
     }
-    let may_stick = match mutator.heap().plan() {
+    let may_stick = match mutator.heap().regime() {
         Plan::Deferred => true,
         Plan::Prompt => false,
         // Nothing is counted.

@@ -6,7 +6,7 @@
 //! a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the same
 //! programs.
 
-use tally_heap::heap::HeapOptions;
+use tally_heap::heap::{HeapOptions, MARK_NS_PER_UNIT};
 use tally_heap::plan::Plan;
 
 use crate::failure_report::report;
@@ -57,6 +57,8 @@ pub fn setups() -> Vec<Setup> {
         ..HeapOptions::default()
     };
     let prompt = || HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() };
+    // Until a mark has so many units.
+    let marking = |units| HeapOptions { epoch_bytes: 4 << 10, mark_ns: units * MARK_NS_PER_UNIT, ..small(100) };
     let trace = || HeapOptions { plan: Plan::Trace, ..HeapOptions::default() };
     let setup = |name, options| Setup { name, options };
     vec![
@@ -75,6 +77,11 @@ pub fn setups() -> Vec<Setup> {
         setup("short-lists", HeapOptions { eager_marks: true, list_entries_max: Some(3), ..small(80) }),
         setup("small-heap", HeapOptions { heap_limit: Some(2 << 20), eager_marks: true, ..small(200) }),
         setup("zeal", HeapOptions { zeal: true, ..small(1000) }),
+        setup("marking", HeapOptions { epoch_bytes: 16 << 10, ..marking(1 << 30) }),
+        setup("marking-or-counting", HeapOptions { eager_marks: true, ..marking(400) }),
+        setup("marking-a-little", marking(60)),
+        setup("marking-short-lists", HeapOptions { list_entries_max: Some(3), ..marking(300) }),
+        setup("marking-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..marking(300) }),
         setup("prompt", prompt()),
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
         setup("prompt-marks", HeapOptions { eager_marks: true, ..prompt() }),

@@ -3,7 +3,7 @@
 //! Both are read here, so that the same words mean the same and a wrong value gets the same message.
 
 use std::path::PathBuf;
-use tally_heap::heap::{HeapOptions, ZEAL_LOOKS};
+use tally_heap::heap::{HeapOptions, MARK_NS, ZEAL_LOOKS};
 use tally_heap::services::control::EPOCH_BYTES_MIN;
 
 /// The target of statistics at exit.
@@ -147,6 +147,7 @@ impl RunOptions {
             heap_limit: self.heap_limit,
             epoch_bytes: self.epoch_bytes.unwrap_or(default.epoch_bytes).max(EPOCH_BYTES_MIN),
             epoch_grows: self.epoch_bytes.is_none(),
+            mark_ns: MARK_NS,
             slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: self.pause_goal_ns,
             count_objects: self.stats.is_some() || self.leak_check || self.zeal,

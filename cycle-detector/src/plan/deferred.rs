@@ -7,6 +7,7 @@ mod driver;
 pub mod epoch;
 pub mod flip;
 pub mod mark;
+pub(crate) mod marking;
 pub mod reconcile;
 pub mod release;
 pub(crate) mod step;
@@ -16,6 +17,7 @@ pub mod verify;
 
 use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::Mark;
+use crate::plan::deferred::marking::Marking;
 use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
 use crate::progress::Progress;
@@ -77,6 +79,7 @@ pub struct DeferredDriver {
     pub(crate) allocated_at_flip: u64,
     pub(crate) trials: Trials,
     pub(crate) mark: Mark,
+    pub(crate) marking: Marking,
     pub(crate) trigger: Trigger,
     /// Where the roots of compiled code come from.
     pub(crate) stack: Box<dyn RootSource>,

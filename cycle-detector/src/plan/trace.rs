@@ -3,7 +3,8 @@
 //! | room | question |
 //! |---|---|
 //! | `trigger` | how much is allocated between two collections? |
-//! | `collection` | what does a collection do, in which order? |
+//! | `mark_and_sweep` | what does a collection do, in which order? |
+//! | `collection` | where do its roots come from, and what is noted of it? |
 //! | `marker` | how are references followed? |
 //! | `verify` | does the heap look as it should after one? |
 //!
@@ -12,9 +13,10 @@
 
 mod collection;
 mod driver;
+pub(crate) mod mark_and_sweep;
 mod marker;
 mod trigger;
-mod verify;
+pub(crate) mod verify;
 
 use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;

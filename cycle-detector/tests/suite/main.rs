@@ -16,6 +16,7 @@ mod large_deaths;
 mod large_objects;
 mod limits;
 mod mark_and_log;
+mod marking;
 mod mature_walk;
 mod memory;
 mod modules;

@@ -36,6 +36,7 @@ impl Heap {
         let mut heap = Box::new(Heap {
             number,
             plan: options.plan,
+            regime: options.first_regime(),
             context: std::ptr::null_mut(),
             own_context: Box::default(),
             clock: Clock::default(),
@@ -88,6 +89,17 @@ impl Heap {
     #[inline(always)]
     pub fn plan(&self) -> Plan {
         self.plan
+    }
+
+    /// The plan whose rules hold now: those of the trace plan while a heap of the deferred plan marks instead of
+    /// counting (`plan::deferred::marking`), else those of its own.
+    #[inline(always)]
+    pub fn regime(&self) -> Plan {
+        self.regime
+    }
+
+    pub(crate) fn set_regime(&mut self, regime: Plan) {
+        self.regime = regime;
     }
 
     /// What a running mark means to the program.

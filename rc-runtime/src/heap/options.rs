@@ -17,6 +17,9 @@ pub struct HeapOptions {
     pub log_entries: u64,
     /// Longest slice aimed at, nanoseconds.
     pub slice_ns: u64,
+    /// Deferred plan: the heap marks instead of counting while a mark takes so many nanoseconds at most; 0: never
+    /// (`plan::deferred::marking`).
+    pub mark_ns: u64,
     /// Longest stop that the program asked for. Under the prompt plan only with one are deaths sliced.
     pub pause_goal_ns: Option<u64>,
     /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
@@ -54,6 +57,7 @@ impl Default for HeapOptions {
             epoch_grows: false,
             log_entries: 256 << 10,
             slice_ns: 500_000,
+            mark_ns: 0,
             pause_goal_ns: None,
             stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,
@@ -65,6 +69,33 @@ impl Default for HeapOptions {
             fail_allocation: None,
             zeal: false,
             zeal_looks: usize::MAX,
+        }
+    }
+}
+
+/// [`HeapOptions::mark_ns`] of a program's heap.
+pub const MARK_NS: u64 = 4_000_000;
+
+/// Nanoseconds of a mark for a unit of its work, where slices have a fixed number of units.
+pub const MARK_NS_PER_UNIT: u64 = 8;
+
+impl HeapOptions {
+    /// How long a mark may stop a heap that marks instead of counting: half of a pause goal, because the heap begins
+    /// to count in the same stop if the mark has not come to its end.
+    pub fn mark_bound_ns(&self) -> u64 {
+        self.mark_ns.min(self.pause_goal_ns.map_or(u64::MAX, |goal| goal / 2))
+    }
+
+    /// The same in units, where slices have a fixed number of them.
+    pub fn mark_bound_units(&self) -> u64 {
+        self.mark_bound_ns() / MARK_NS_PER_UNIT
+    }
+
+    /// The rules that hold in a heap at first. Zeal watches counts.
+    pub(crate) fn first_regime(&self) -> Plan {
+        match self.plan {
+            Plan::Deferred if self.mark_ns != 0 && !self.zeal => Plan::Trace,
+            plan => plan,
         }
     }
 }

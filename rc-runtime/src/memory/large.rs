@@ -12,7 +12,7 @@
 use crate::memory::block_state::{clear_tables, state};
 use crate::memory::leaving::{LEAVING_FREELY, Leaving, Run, STEP_BLOCKS};
 use crate::memory::list::List;
-use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, UNLOGGED, block_info, block_start};
 use crate::memory::spare_runs::SpareRuns;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::report::histogram::Histogram;
@@ -216,10 +216,36 @@ impl LargeSpace {
         }
     }
 
-    /// At the end of a collection of the trace plan: no object is young.
-    pub fn end_collection(&mut self) {
+    /// At the end of a collection that marks: no object is young, or all are.
+    pub fn end_collection(&mut self, all_are_young: bool) {
         self.spares.flip(|run| self.leaving.add_idle(run));
+        match all_are_young {
+            true => self.list_all_as_young(),
+            false => self.young.clear(),
+        }
+    }
+
+    fn list_all_as_young(&mut self) {
         self.young.clear();
+        self.young.extend(self.objects.iter().flatten().map(|entry| entry.object));
+    }
+
+    /// All objects are young: none has a count or is a candidate, no write to it is logged, and all its chunks are stamped
+    /// `epoch`.
+    pub(crate) fn make_young(&mut self, epoch: u32) {
+        self.logged.clear();
+        self.list_all_as_young();
+        for entry in self.objects.iter_mut().flatten() {
+            let object = entry.object;
+            object.set_count(0);
+            BUFFERED.clear(object.granule());
+            entry.stamps.fill(epoch);
+            let info = object.type_info();
+            if info.has_references {
+                // SAFETY: [OWNED] a block of this heap.
+                unsafe { UNLOGGED.clear_range(object.address(), object.address() + info.reference_bytes(object).end) };
+            }
+        }
     }
 
     /// The object at table place `place`; `None` at a vacant place.

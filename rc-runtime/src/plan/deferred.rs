@@ -6,6 +6,7 @@ mod ephemeron;
 mod finalizable;
 mod immortal;
 pub mod log;
+pub mod marking;
 pub mod mature;
 mod upgrade;
 pub(crate) mod young_special;

@@ -28,8 +28,15 @@ pub struct Trace {
     /// Objects whose finalizer is registered and has not run. An object may be listed twice, and one whose registration
     /// was taken back stays until the next collection.
     pub(crate) finalizable: List<ObjectRef>,
-    /// Objects that were special when they were listed. Each has the flag [`lists::LISTED`].
-    special: List<ObjectRef>,
+    /// Objects that were special when they were listed, once each: their bits in the table `BUFFERED` are set.
+    pub(crate) special: List<ObjectRef>,
+}
+
+impl Trace {
+    /// Objects that a collection looks at beside the living.
+    pub fn listed(&self) -> usize {
+        self.special.len() + self.finalizable.len() + self.held.len()
+    }
 }
 
 /// Copies `count` words; the ranges may overlap.

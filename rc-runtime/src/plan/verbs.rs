@@ -13,6 +13,7 @@
 //! | `finalizers` | register, find, run, settle afterwards |
 //! | `work` | request work, poll, collect, step |
 //! | `counters` | statistics, bytes in use |
+//! | `regime` | whose rules hold now |
 //!
 //! **Cost.** Compiled code is lowered for one plan and calls the entry points of that plan, so no verb is called
 //! inline there. In the runtime a verb is one load and one branch.
@@ -21,5 +22,6 @@ mod counters;
 mod finalizers;
 mod objects;
 mod references;
+mod regime;
 mod weak;
 mod work;

@@ -102,6 +102,12 @@ impl Finalizers {
         !self.young.is_empty()
     }
 
+    /// Deferred plan: the young objects with finalizers, none of which are judged, and those of `objects` change places.
+    pub(crate) fn swap_young(&mut self, objects: &mut List<ObjectRef>) {
+        debug_assert!(self.young.are_not_judged() && (objects.is_empty() || self.young.current.is_empty()));
+        std::mem::swap(&mut self.young.current, objects);
+    }
+
     /// Finalizers that are running, one inside the other.
     #[inline(always)]
     pub fn depth(&self) -> u32 {

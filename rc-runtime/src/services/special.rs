@@ -35,7 +35,7 @@ use rustc_hash::FxHashMap;
 /// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
 /// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
 /// for a slot it did so after several milliseconds.
-pub(crate) const SLOT_UNITS: i64 = 24;
+pub const SLOT_UNITS: i64 = 24;
 
 /// The record of one special object.
 ///

@@ -12,6 +12,7 @@ mod heap_ops;
 mod huge_pages;
 mod layout;
 mod limits;
+mod marking;
 mod marks;
 mod misuse;
 mod native_host;

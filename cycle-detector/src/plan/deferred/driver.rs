@@ -72,6 +72,11 @@ impl DeferredDriver {
     /// Collects all unreachable objects. Returns the number of objects that died.
     pub fn collect_all(&mut self, heap: &mut Heap) -> u64 {
         let before = heap.statistics.freed_objects();
+        if heap.marks_instead_of_counting() {
+            let freed = self.collect_by_mark(heap);
+            heap.give_all_back();
+            return freed;
+        }
         // A full collection costs time in the size of the heap in any case.
         heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
         self.finish(heap);
@@ -91,11 +96,17 @@ impl DeferredDriver {
 
 impl EpochDriver for DeferredDriver {
     fn on_block_taken(&mut self, heap: &mut Heap) {
-        self.pace_allocation(heap);
+        match heap.marks_instead_of_counting() {
+            true => self.pace_marking(heap),
+            false => self.pace_allocation(heap),
+        }
     }
 
     fn on_poll(&mut self, heap: &mut Heap) {
-        self.pace_poll(heap);
+        match heap.marks_instead_of_counting() {
+            true => self.poll_marking(heap),
+            false => self.pace_poll(heap),
+        }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
@@ -104,13 +115,19 @@ impl EpochDriver for DeferredDriver {
 
     fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
         heap.statistics.slices += 1;
-        let ended = self.stopped(heap, |driver, heap| driver.step_for(heap, ns));
+        let ended = self.stopped(heap, |driver, heap| match heap.marks_instead_of_counting() {
+            true => driver.step_by_mark(heap, ns),
+            false => driver.step_for(heap, ns),
+        });
         self.update_poll(heap);
         ended
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        self.stopped(heap, DeferredDriver::run_epoch);
+        self.stopped(heap, |driver, heap| match heap.marks_instead_of_counting() {
+            true => _ = driver.collect_by_mark(heap),
+            false => driver.run_epoch(heap),
+        });
     }
 
     /// Does nothing: flips find the roots.
@@ -121,7 +138,10 @@ impl EpochDriver for DeferredDriver {
     }
 
     fn flip(&mut self, heap: &mut Heap) {
-        self.flip_now(heap);
+        match heap.marks_instead_of_counting() {
+            true => self.collect_or_count(heap),
+            false => self.flip_now(heap),
+        }
     }
 
     fn work(&mut self, heap: &mut Heap, units: i64) {
@@ -133,7 +153,10 @@ impl EpochDriver for DeferredDriver {
     }
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
-        self.verify_quiet(heap)
+        match heap.marks_instead_of_counting() {
+            true => crate::plan::trace::verify::verify(heap),
+            false => self.verify_quiet(heap),
+        }
     }
 
     fn last_report(&self) -> &EpochReport {

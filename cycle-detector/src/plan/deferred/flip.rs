@@ -40,6 +40,11 @@ impl DeferredDriver {
     }
 
     fn flip_once(&mut self, heap: &mut Heap) {
+        self.flip_from(heap, List::new());
+    }
+
+    /// The same. If a walk over the stack has begun, it goes on, and has found the roots in `begun`.
+    pub(crate) fn flip_from(&mut self, heap: &mut Heap, begun: List<ObjectRef>) {
         heap.retire_allocation();
         heap.clock.epoch += 1;
         heap.context_mut().stamp = heap.clock.epoch;
@@ -58,7 +63,7 @@ impl DeferredDriver {
 
         debug_assert!(self.last_late.is_empty());
         std::mem::swap(&mut self.last_late, &mut heap.deferred.late_queue);
-        self.take_roots(heap);
+        self.take_roots(heap, begun);
 
         self.phase = Phase::Count;
         heap.deferred.counting = true;
@@ -77,7 +82,7 @@ impl DeferredDriver {
     }
 
     /// The objects that roots hold now; `count_roots` counts them, in steps. Of a deep stack the newest frames; `walk_on` visits the others.
-    fn take_roots(&mut self, heap: &mut Heap) {
+    fn take_roots(&mut self, heap: &mut Heap, begun: List<ObjectRef>) {
         // Weak slots and finalizers held theirs as if by roots of the flip before.
         self.last_roots.take_over(&mut self.roots);
         self.last_upgraded.take_over(&mut heap.services.specials.upgraded);
@@ -86,12 +91,16 @@ impl DeferredDriver {
         self.last_done.extend(heap.flip_immortals());
         self.counted_roots = 0;
         heap.deferred.roots_uncounted = true;
-        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-        take_roots_outside_the_stack(heap, &mut roots);
-        let before = heap.statistics.frames_walked;
-        self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
-        note_frames(heap, before);
-        self.roots = roots.into_objects();
+        if self.stack.has_rest() {
+            self.roots = begun;
+        } else {
+            let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+            take_roots_outside_the_stack(heap, &mut roots);
+            let before = heap.statistics.frames_walked;
+            self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
+            note_frames(heap, before);
+            self.roots = roots.into_objects();
+        }
         self.stops.report.roots = self.roots.len() as u64;
     }
 
@@ -205,7 +214,7 @@ fn for_each_part_of_epoch(heap: &mut Heap, object: ObjectRef, mut visit: impl Fn
     }
 }
 
-fn note_frames(heap: &mut Heap, before: u64) {
+pub(crate) fn note_frames(heap: &mut Heap, before: u64) {
     let statistics = &mut heap.statistics;
     statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
 }

@@ -19,6 +19,7 @@ use crate::account;
 use crate::plan::deferred::DeferredDriver;
 use crate::slice::SLICE_UNITS;
 use length::EpochLength;
+pub(in crate::plan::deferred) use length::PATIENCE;
 use std::time::{Duration, Instant};
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
@@ -70,6 +71,11 @@ impl Trigger {
         let elapsed = self.last_flip.elapsed().as_nanos() as u64;
         self.leaves_turns = work_ns.is_none_or(|work_ns| account::leaves_turns(work_ns, elapsed));
         (self.last_flip, self.length) = (Instant::now(), length);
+    }
+
+    /// The flip was the first after marks: the survivors of the epoch that it has ended say nothing about its length.
+    pub(in crate::plan::deferred) fn forget_length(&mut self) {
+        self.length = u64::MAX;
     }
 
     /// Takes a finished epoch's report into the prediction.

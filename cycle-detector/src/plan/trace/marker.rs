@@ -1,4 +1,4 @@
-//! The marker of the trace plan: follows references from living objects until none is left.
+//! The marker of the trace plan: follows references from living objects until none is left, or until its slice has ended.
 //!
 //! ```text
 //!   show(o):    if o is not marked:  mark o;  push o
@@ -10,6 +10,7 @@
 //! Programming* 1, §2.3.5, algorithm C.) An ephemeron whose key is not marked waits; it is visited by way of the key.
 
 use crate::prefetch_queue::PrefetchQueue;
+use crate::slice::{CHUNK_UNITS, Slice};
 use tally_heap::memory::list::List;
 use tally_heap::memory::object_stack::ObjectStack;
 use tally_heap::memory::range::MARK;
@@ -20,7 +21,7 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Follows references from living objects.
 #[derive(Debug)]
-pub(super) struct Marker {
+pub(crate) struct Marker {
     /// Objects that are marked and not visited.
     stack: ObjectStack,
     /// So many it may hold.
@@ -32,32 +33,54 @@ pub(super) struct Marker {
     /// What the mark has reached.
     survivors: Survivors,
     /// References followed, and objects visited.
-    pub(super) units: u64,
+    pub(crate) units: u64,
+    /// When it gives up. It was told of `looked_at` units, and is told again when there are `next_look`.
+    slice: Slice,
+    looked_at: u64,
+    next_look: u64,
 }
 
 impl Marker {
-    /// A marker for a collection of `heap`, whose stack it takes.
-    pub(super) fn of(heap: &mut Heap) -> Marker {
+    /// A marker for a collection of `heap`, whose stack it takes. It gives up when `slice` has ended.
+    pub(crate) fn of(heap: &mut Heap, slice: Slice) -> Marker {
         Marker {
             stack: std::mem::take(&mut heap.mark_stack),
             most: heap.options().list_entries_max.unwrap_or(usize::MAX),
             forgot: false,
             held_back: List::new(),
-            survivors: Survivors::default(),
+            survivors: Survivors { age: heap.survivors_age(), ..Survivors::default() },
             units: 0,
+            looked_at: 0,
+            next_look: slice.chunk().min(CHUNK_UNITS) as u64,
+            slice,
         }
     }
 
-    /// Gives the stack back.
-    pub(super) fn end(self, heap: &mut Heap) -> (Survivors, u64) {
-        debug_assert!(self.stack.is_empty());
+    /// Gives the stack back. Returns what survives.
+    pub(crate) fn end(mut self, heap: &mut Heap) -> Survivors {
+        debug_assert!(self.stack.is_empty() || self.slice.has_ended());
+        self.stack.clear();
         heap.mark_stack = self.stack;
-        (self.survivors, self.units)
+        self.survivors
+    }
+
+    /// So many units were done elsewhere. Returns whether the slice goes on.
+    pub(crate) fn spend(&mut self, units: u64) -> bool {
+        self.units += units;
+        self.units < self.next_look || self.looks()
+    }
+
+    #[inline(never)]
+    fn looks(&mut self) -> bool {
+        self.slice.spend((self.units - self.looked_at) as i64);
+        self.looked_at = self.units;
+        self.next_look = self.units + self.slice.chunk().clamp(1, CHUNK_UNITS) as u64;
+        !self.slice.ends()
     }
 
     /// Marks a living object, to be visited.
     #[inline(always)]
-    pub(super) fn show(&mut self, heap: &mut Heap, object: ObjectRef) {
+    pub(crate) fn show(&mut self, heap: &mut Heap, object: ObjectRef) {
         if !MARK.get(object.granule()) {
             MARK.set(object.granule());
             self.visit_later(heap, object);
@@ -80,17 +103,23 @@ impl Marker {
         }
     }
 
-    /// Follows everything.
-    pub(super) fn finish(&mut self, heap: &mut Heap) {
+    /// Follows everything. False when the slice has ended before.
+    pub(crate) fn finish(&mut self, heap: &mut Heap) -> bool {
         loop {
             let mut soon = PrefetchQueue::default();
             while let Some(object) = soon.next(|| self.stack.pop()) {
                 self.visit(heap, object);
+                if self.units >= self.next_look && !self.looks() {
+                    return false;
+                }
             }
             if !std::mem::take(&mut self.forgot) {
-                return;
+                return true;
             }
             self.visit_survivors_again(heap);
+            if self.slice.has_ended() {
+                return false;
+            }
         }
     }
 
@@ -123,15 +152,33 @@ impl Marker {
             self.visit_later(heap, object);
         } else if !heap.is_held_back(object) || !self.held_back.try_push(object) {
             // Without memory to hold it back its values live until the next collection.
-            self.follow(heap, object);
+            self.follow_in_parts(heap, object);
+        }
+    }
+
+    /// Marks what an object that may be large refers to, until the slice ends.
+    fn follow_in_parts(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if !object.has(flag::LARGE) {
+            return self.follow(heap, object);
+        }
+        for chunk in 0..heap.large.stamps(object).len() as u64 {
+            if !self.spend(0) {
+                return;
+            }
+            self.follow_part(heap, object, Part::Chunk(chunk));
         }
     }
 
     /// Marks what the object refers to.
     #[inline(always)]
     fn follow(&mut self, heap: &mut Heap, object: ObjectRef) {
+        self.follow_part(heap, object, Part::Whole);
+    }
+
+    #[inline(always)]
+    fn follow_part(&mut self, heap: &mut Heap, object: ObjectRef, part: Part) {
         self.units += 2;
-        object.type_info().for_each_reference(object, Part::Whole, |target| {
+        object.type_info().for_each_reference(object, part, |target| {
             self.units += 1;
             self.show(heap, target);
         });
@@ -141,11 +188,15 @@ impl Marker {
     #[cold]
     fn visit_survivors_again(&mut self, heap: &mut Heap) {
         self.held_back.clear();
-        heap.for_each_survivor(|heap, object| self.visit(heap, object));
+        heap.for_each_survivor(|heap, object| {
+            if self.units < self.next_look || self.looks() {
+                self.visit(heap, object);
+            }
+        });
     }
 
     /// Takes the ephemerons that were held back, once each.
-    pub(super) fn take_held_back(&mut self) -> List<ObjectRef> {
+    pub(crate) fn take_held_back(&mut self) -> List<ObjectRef> {
         let mut held_back = std::mem::take(&mut self.held_back);
         held_back.sort_unstable();
         held_back.dedup();

@@ -54,7 +54,7 @@ pub struct BlockSpace {
     recyclable: Recyclable,
     /// Blocks with holes are taken before empty ones.
     pub(crate) fills_holes: bool,
-    touched: List<u32>,
+    pub(in crate::plan) touched: List<u32>,
     pending: List<u32>,
     /// The oldest first.
     freed_into: Queue<u32>,

@@ -64,14 +64,20 @@ impl Heap {
     /// Young objects are alive as far as is known.
     pub(crate) fn add_young_to(&self, statistics: &mut Statistics) {
         let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
-        statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
+        let young = young.saturating_sub(statistics.died_young_objects);
+        match self.marks_instead_of_counting() {
+            // Those that survived are young, too.
+            true => statistics.live_objects = statistics.live_objects.max(young),
+            false => statistics.live_objects += young,
+        }
         statistics.live_bytes += statistics.allocated_bytes - self.clock.allocated_bytes_at_flip;
     }
 
     /// Objects were not counted so far: those that were promoted were allocated.
     pub(crate) fn count_from_what_is_known(&mut self) {
         let counted = &mut self.statistics;
-        counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
+        let known = counted.promoted_objects.max(counted.live_objects + counted.freed_objects());
+        counted.allocated_objects = counted.allocated_objects.max(known);
         counted.allocated_bytes = counted.allocated_bytes.max(self.clock.allocated_bytes_at_flip);
     }
 }

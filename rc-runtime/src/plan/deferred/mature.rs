@@ -83,7 +83,7 @@ impl Heap {
 
     /// Dead large objects stay in the table under zeal.
     fn is_walked(&self, large: ObjectRef) -> bool {
-        large.is_mature() && (self.zeal.is_none() || !large.has(flag::DEAD))
+        (large.is_mature() || self.marks_instead_of_counting()) && (self.zeal.is_none() || !large.has(flag::DEAD))
     }
 
     /// Calls `visit` with every mature object of the heap, large ones included.

@@ -1,5 +1,8 @@
 //! A collection, as the heap's blocks, lists and counters see it.
 //!
+//! A heap of the deferred plan that marks instead of counting has the same ([`plan::deferred::marking`](crate::plan::deferred::marking)),
+//! but its survivors stay young: the epoch goes on, and no object becomes mature.
+//!
 //! ```text
 //!   begin_collection      areas of allocation are closed; every live bit is cleared
 //!   survive(object)       the mark has come to it: its cell is live, it is mature
@@ -18,19 +21,20 @@ pub struct Survivors {
     pub objects: u64,
     /// Bytes of their cells.
     pub bytes: u64,
-    /// How many of them are young: this is their first collection.
+    /// How many of them are young: this is their first collection. Not counted where survivors stay young.
     pub young: u64,
+    /// Survivors become mature.
+    pub age: bool,
 }
 
 impl Heap {
     /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated.
     pub fn begin_collection(&mut self) {
         self.retire_allocation();
-        if self.clock.epoch < LAST_EPOCH {
+        if self.survivors_age() && self.clock.epoch < LAST_EPOCH {
             self.clock.epoch += 1;
             self.context_mut().stamp = self.clock.epoch;
         }
-        self.statistics.epochs += 1;
         self.statistics.marks += 1;
         self.end_holds_of_left_calls();
         self.services.specials.mark_begins();
@@ -51,7 +55,7 @@ impl Heap {
         }
         survivors.objects += 1;
         survivors.bytes += bytes;
-        if !object.is_mature() {
+        if survivors.age && !object.is_mature() {
             survivors.young += 1;
             object.add_flags(flag::MATURE);
         }
@@ -90,9 +94,15 @@ impl Heap {
         self.bump.blocks.sweep_all();
         self.keep_hole_open();
         let counted = &mut self.statistics;
+        counted.epochs += 1;
         counted.promoted_objects += survivors.young;
-        counted.died_young_objects = counted.allocated_objects.saturating_sub(counted.promoted_objects);
-        counted.freed_mature_objects = counted.promoted_objects - survivors.objects;
+        let mut young = 0;
+        match survivors.age {
+            true => counted.freed_mature_objects = counted.promoted_objects - survivors.objects,
+            // All that were mature have died, or are young again.
+            false => young = survivors.objects,
+        }
+        counted.died_young_objects = counted.allocated_objects.saturating_sub(counted.promoted_objects + young);
         (counted.live_objects, counted.live_bytes) = (survivors.objects, survivors.bytes);
         self.clock.allocated_bytes_at_flip = counted.allocated_bytes;
         self.clock.begin_epoch();
@@ -116,7 +126,7 @@ impl Heap {
             }
         }
         self.large.mature_bytes = survivors.bytes - small_bytes;
-        self.large.end_collection();
+        self.large.end_collection(!survivors.age);
     }
 
     /// Zeal: poisons the objects that the mark has not reached.

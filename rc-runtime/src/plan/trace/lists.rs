@@ -3,11 +3,9 @@
 
 use crate::heap::Heap;
 use crate::memory::list::List;
+use crate::memory::range::BUFFERED;
 use crate::object::{ObjectRef, flag};
 use crate::services::special::AWAITS_FINALIZER;
-
-/// In a header: the list of special objects has the object.
-pub(super) const LISTED: u32 = flag::ROOTED;
 
 impl Heap {
     /// Whether the object was found dead and its finalizer has not run: weak slots yield it no more. `[WEAK]`
@@ -25,7 +23,7 @@ impl Heap {
 
     /// Ends the holds of calls that `longjmp` has left: their objects count as done. So do those whose finalizers have run,
     /// which are held no more.
-    pub(super) fn end_holds_of_left_calls(&mut self) {
+    pub(crate) fn end_holds_of_left_calls(&mut self) {
         while let Some(object) = self.services.finalizers.done.pop() {
             self.end_hold(object);
         }
@@ -33,10 +31,17 @@ impl Heap {
 
     /// Lists an object that has become special.
     pub(crate) fn list_special(&mut self, object: ObjectRef) {
-        if !object.has(LISTED) {
-            object.add_flags(LISTED);
+        if !BUFFERED.get(object.granule()) {
+            BUFFERED.set(object.granule());
             self.trace.special.push(object);
         }
+    }
+
+    /// Lists an object whose finalizer is to run.
+    #[inline(always)]
+    pub(crate) fn list_finalizable(&mut self, object: ObjectRef) {
+        self.services.finalizers.due += 1;
+        self.trace.finalizable.push(object);
     }
 
     /// Makes the object a root of all collections.
@@ -60,6 +65,7 @@ impl Heap {
     /// immortal. Objects that wait for their finalizers are judged anew.
     pub fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
         self.trace.held.iter().copied().for_each(&mut visit);
+        self.services.immortals.new.iter().copied().for_each(&mut visit);
         self.services.held_beside_lists().for_each(visit);
     }
 
@@ -89,7 +95,7 @@ impl Heap {
         listed.retain(|object| {
             let stays = object.has(flag::SPECIAL);
             if !stays {
-                object.remove_flags(LISTED);
+                BUFFERED.clear(object.granule());
             }
             stays
         });
@@ -104,7 +110,13 @@ impl Heap {
 
     /// Puts the list back, without the objects that `is_dead` selects; whatever became special meanwhile joins it.
     pub fn put_special_back(&mut self, mut listed: List<ObjectRef>, is_dead: impl Fn(ObjectRef) -> bool) {
-        listed.retain(|&object| !is_dead(object));
+        listed.retain(|&object| {
+            let dies = is_dead(object);
+            if dies {
+                BUFFERED.clear(object.granule());
+            }
+            !dies
+        });
         listed.extend(std::mem::take(&mut self.trace.special));
         self.trace.special = listed;
     }

@@ -10,10 +10,10 @@ impl Heap {
     /// Notes that the object's finalizer must run when the object is found dead.
     #[inline(always)]
     pub(crate) fn note_registered(&mut self, object: ObjectRef) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.list_registered(object),
             Plan::Prompt => {}
-            Plan::Trace => self.trace.finalizable.push(object),
+            Plan::Trace => self.list_finalizable(object),
         }
     }
 
@@ -21,24 +21,33 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn note_unregistered(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.services.finalizers.due -= 1,
-            Plan::Prompt | Plan::Trace => {}
+            Plan::Deferred | Plan::Trace => self.services.finalizers.due -= 1,
+            Plan::Prompt => {}
         }
     }
 
     /// Whether the object waits for its finalizer and is held by more than the queue.
     pub(crate) fn is_held_beside_queue(&self, object: ObjectRef) -> bool {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.is_counted_beside_queue(object),
             Plan::Prompt => object.exact_count() > 1,
             Plan::Trace => object.has(flag::FOUND),
         }
     }
 
+    /// Notes that the object waits for its finalizer no more: whether another object that waits refers to it is noted anew.
+    #[inline(always)]
+    pub(crate) fn forget_owner(&self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => object.remove_flags(flag::FOUND),
+            Plan::Prompt => {}
+        }
+    }
+
     /// Puts every object for which `is_due` is true in front of the queue, in the order in which the program's end
     /// runs them, each held by a count. Returns their number.
     pub(crate) fn queue_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.queue_mature_finalizable(is_due),
             Plan::Prompt => self.queue_counted_finalizable(is_due),
             Plan::Trace => self.queue_listed_finalizable(is_due),
@@ -48,7 +57,7 @@ impl Heap {
     /// Whether there may be an object for which `is_due` is true.
     pub(crate) fn has_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> bool {
         let mut found = false;
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => {
                 self.for_each_mature(|_, object| found |= is_due(object));
                 found || self.services.finalizers.has_young()

@@ -56,17 +56,17 @@ impl Heap {
     /// Notes that a new object has its first record, or may have one from now on.
     #[inline(always)]
     pub(crate) fn note_special_birth(&mut self, object: ObjectRef) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.list_young_special(object),
             Plan::Prompt => {}
             Plan::Trace => self.list_special(object),
         }
     }
 
-    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now. The trace plan counts
-    /// nothing, and every object has 1.
+    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now. Where nothing is counted every
+    /// object has 1.
     pub fn count_of(&self, object: ObjectRef) -> u32 {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => object.count() as u32,
             Plan::Prompt => object.exact_count(),
             Plan::Trace => 1,
@@ -84,7 +84,7 @@ impl Heap {
 
     /// Makes [`for_each_known`](Self::for_each_known) complete: no object is young, or none is at zero.
     pub(crate) fn make_known(mut heap: HeapEntry) {
-        match heap.plan() {
+        match heap.regime() {
             Plan::Deferred => heap.with_driver(|driver, heap| driver.epoch(heap)),
             Plan::Prompt => {
                 Heap::drain_all(heap);
@@ -97,7 +97,7 @@ impl Heap {
     /// Whether an object that [`for_each_known`](Self::for_each_known) visits is not known to be dead.
     #[inline(always)]
     pub(crate) fn is_there(&self, object: ObjectRef) -> bool {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.is_there_by_count(object),
             Plan::Prompt => true,
             Plan::Trace => !object.has(flag::DEAD),
@@ -107,7 +107,7 @@ impl Heap {
     /// Whether a mark that concerns the object has not reached it.
     #[inline(always)]
     pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
-        let is_concerned = match self.plan() {
+        let is_concerned = match self.regime() {
             Plan::Deferred => object.is_mature(),
             Plan::Prompt | Plan::Trace => true,
         };

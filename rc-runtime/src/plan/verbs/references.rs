@@ -8,7 +8,7 @@ impl Heap {
     /// Holds the object for the runtime itself: while the program is called with it, or while a test looks at it.
     #[inline(always)]
     pub fn hold(&mut self, object: ObjectRef) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.increment(object),
             Plan::Prompt => object.increment_exact(),
             Plan::Trace => self.trace.held.push(object),
@@ -19,7 +19,7 @@ impl Heap {
     /// flip.
     #[inline(always)]
     pub(crate) fn let_go(&mut self, object: ObjectRef) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.services.finalizers.done.push(object),
             Plan::Prompt => self.decrement_exact(object),
             Plan::Trace => self.end_hold(object),

@@ -12,7 +12,7 @@ impl Heap {
         if self.may_be_had(object) {
             return Some(object);
         }
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.upgrade_slow(object),
             Plan::Prompt => self.upgrade_watched(object),
             Plan::Trace => None,
@@ -22,7 +22,7 @@ impl Heap {
     /// Whether an upgrade needs no more than the reference.
     #[inline(always)]
     pub fn may_be_had(&self, object: ObjectRef) -> bool {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.is_rooted_or_young(object),
             Plan::Prompt => self.is_whole_and_unwatched(object),
             Plan::Trace => !self.awaits_finalizer(object),
@@ -43,7 +43,7 @@ impl Heap {
         if !ephemeron.type_info().ephemeron {
             return;
         }
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.show_ephemeron_again(ephemeron),
             Plan::Prompt => self.watch_ephemeron(ephemeron),
             Plan::Trace => {}
@@ -53,7 +53,7 @@ impl Heap {
     /// Whether an ephemeron whose key a mark has found dead keeps its values for now. Adds the cost of the test to
     /// `spent`.
     pub(crate) fn keeps_dead_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.keeps_logged_values(ephemeron, spent),
             Plan::Prompt | Plan::Trace => false,
         }
@@ -62,7 +62,7 @@ impl Heap {
     /// Nulls a reference of an ephemeron to a value that a mark has found dead: nothing is shown to that mark.
     pub(crate) fn lose_dead_value(&mut self, slot: Slot, value: ObjectRef) {
         slot.store(0);
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.decrement(value),
             Plan::Prompt => value.decrement_dead(),
             Plan::Trace => {}
@@ -71,7 +71,7 @@ impl Heap {
 
     /// Nulls a reference of an ephemeron whose key is dead.
     pub(crate) fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.empty_slot_past_the_log(ephemeron, slot),
             Plan::Prompt => self.write(ephemeron, slot, 0),
             Plan::Trace => slot.store(0),

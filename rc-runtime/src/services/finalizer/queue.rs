@@ -46,6 +46,10 @@ pub(crate) struct Young {
 
 impl Young {
     pub(crate) fn is_empty(&self) -> bool {
-        self.current.is_empty() && self.pending.is_empty() && self.found.is_empty()
+        self.current.is_empty() && self.are_not_judged()
+    }
+
+    pub(crate) fn are_not_judged(&self) -> bool {
+        self.pending.is_empty() && self.found.is_empty()
     }
 }

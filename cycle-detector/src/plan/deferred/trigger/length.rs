@@ -25,7 +25,7 @@ const SAVED: u64 = 5;
 /// The part of the work that a short epoch may add.
 const ADDED: u64 = 8;
 /// Epochs before a trial is repeated.
-const PATIENCE: u32 = 2;
+pub(in crate::plan::deferred) const PATIENCE: u32 = 2;
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
 
 /// What has been learnt.

@@ -26,6 +26,9 @@ impl DeferredDriver {
                 // Behind: a bigger slice, and the epoch is simply extended.
                 self.slice(heap, SLICE_UNITS * 4);
             }
+            if self.marks_again(heap) {
+                return self.collect_or_count(heap);
+            }
             self.flip_now(heap);
         } else if heap.deferred.log.entries >= heap.deferred.log_poll_at {
             self.flip_for_the_log(heap);

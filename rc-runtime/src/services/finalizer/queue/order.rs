@@ -202,7 +202,10 @@ impl Heap {
             self.show_to_mark(self.services.finalizers.queue[left]);
         }
     }
+
+    /// Runs the finalizer of an object that was taken off the queue, unless it is not to run any more.
     pub(crate) fn run_waiting(mut heap: HeapEntry, object: ObjectRef) {
+        heap.forget_owner(object);
         if object.needs_finalizer() {
             Heap::finalize(heap, object);
         }
@@ -309,6 +312,7 @@ impl Heap {
     /// The count that held the object for its finalizer goes.
     pub(in crate::services::finalizer::queue) fn let_go_after_finalizer(&mut self, object: ObjectRef) {
         self.note_waiting(object, false);
+        self.forget_owner(object);
         self.let_go(object);
     }
 }

@@ -1,0 +1,67 @@
+//! Whether all that lives could be marked within the bound.
+//!
+//! A mark says how long it may be only by being done; one that is given up was in vain. So a heap that counts marks again when
+//! what it knows to live would take half of the bound at most, and after the next mark that is given up it waits for twice
+//! as many flips.
+
+use super::Marking;
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::epoch::Phase;
+use crate::plan::deferred::trigger::PATIENCE;
+use crate::slice::CHUNK_UNITS;
+use tally_heap::Heap;
+
+/// Flips before a heap that has begun to count may mark again, at most: as for a trial of another length that fails.
+const PATIENCE_MAX: u32 = 32 * PATIENCE;
+/// Units of a mark that say what a unit costs.
+const TELLING: u64 = 4 * CHUNK_UNITS as u64;
+
+impl Default for Marking {
+    fn default() -> Self {
+        Marking { units: 0, left: 0, ns_per_unit: 10.0, units_per_object: 4.0, wait: PATIENCE, patience: PATIENCE }
+    }
+}
+
+impl Marking {
+    /// Takes a mark of so many units into the prediction. It may have been given up.
+    pub(super) fn learn(&mut self, heap: &Heap, units: u64, ns: u64) {
+        if units >= TELLING {
+            let measured = (ns as f64 / units as f64).clamp(1.0, 100.0);
+            self.ns_per_unit += (measured - self.ns_per_unit) / 4.0;
+            let objects = heap.statistics.live_objects;
+            if objects >= TELLING {
+                let measured = (units as f64 / objects as f64).clamp(2.0, 64.0);
+                self.units_per_object += (measured - self.units_per_object) / 4.0;
+            }
+        }
+    }
+
+    /// A mark was given up: the heap counts.
+    pub(super) fn note_given_up(&mut self) {
+        self.wait = self.patience;
+        self.patience = (2 * self.patience).min(PATIENCE_MAX);
+    }
+
+    /// Whether so many objects could be marked in half of the bound.
+    fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
+        let options = heap.options();
+        let units = objects as f64 * self.units_per_object;
+        match options.slice_units {
+            Some(_) => units <= options.mark_bound_units() as f64 / 2.0,
+            None => units * self.ns_per_unit <= options.mark_bound_ns() as f64 / 2.0,
+        }
+    }
+}
+
+impl DeferredDriver {
+    /// At a flip that is due: whether the heap marks again instead.
+    pub(in crate::plan::deferred) fn marks_again(&mut self, heap: &Heap) -> bool {
+        if heap.options().mark_ns == 0 || heap.zeal.is_some() || self.phase != Phase::Idle {
+            return false;
+        }
+        self.marking.wait = self.marking.wait.saturating_sub(1);
+        let promoted = self.stops.last_report.promoted;
+        let is_quiet = !self.judges(heap) && !self.stack.has_rest() && heap.services.finalizers.depth() == 0;
+        is_quiet && self.marking.wait == 0 && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
+    }
+}

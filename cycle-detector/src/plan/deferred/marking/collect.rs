@@ -1,0 +1,122 @@
+//! A collection of a heap that marks, within the bound; and how the heap begins to count, or to mark again.
+
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::flip::{FRAMES_AT_FLIP, note_frames};
+use crate::plan::deferred::mark::Mark;
+use crate::plan::trace::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
+use crate::progress::Progress;
+use crate::root_source::RootList;
+use crate::slice::{CHUNK_UNITS, Slice, thread_time};
+use std::time::Instant;
+use tally_heap::Heap;
+use tally_heap::report::epoch_report::EpochReport;
+
+impl DeferredDriver {
+    /// The mutator takes a block of a heap that marks.
+    pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
+        self.give_memory_back(heap);
+        if heap.is_running() && self.marking.is_due(heap) {
+            self.collect_or_count(heap);
+        }
+    }
+
+    /// Collects; if that takes too long the heap counts from here on. One that counts begins to mark.
+    pub(crate) fn collect_or_count(&mut self, heap: &mut Heap) {
+        let stop_the_world = heap.options().stop_the_world;
+        self.stopped(heap, |driver, heap| {
+            if !heap.marks_instead_of_counting() {
+                driver.begin_marking(heap);
+            }
+            let slice = Slice::of_mark(heap.options());
+            if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) {
+                driver.begin_counting(heap);
+                if stop_the_world {
+                    driver.finish(heap);
+                }
+            }
+        });
+        self.update_poll(heap);
+    }
+
+    /// The mutator polls in a heap that marks.
+    pub(crate) fn poll_marking(&mut self, heap: &mut Heap) {
+        self.give_memory_back(heap);
+        self.update_poll(heap);
+    }
+
+    /// Memory of dead large objects goes on its way to the system, if the program has had its turn.
+    fn give_memory_back(&mut self, heap: &mut Heap) {
+        let waits = heap.is_running() && heap.large.leaving.blocks() != 0;
+        if waits && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+            self.stopped(heap, |_, heap| _ = heap.large.leaving.give_back(CHUNK_UNITS));
+        }
+    }
+
+    /// A collection without a bound. Returns how many objects died.
+    pub(crate) fn collect_by_mark(&mut self, heap: &mut Heap) -> u64 {
+        let before = heap.statistics.freed_objects();
+        let all = self.collect_within(heap, Slice::default(), usize::MAX);
+        debug_assert!(all);
+        self.update_poll(heap);
+        heap.statistics.freed_objects() - before
+    }
+
+    /// A step of an explicit collection: all of it, or, if that takes longer than `ns`, the heap counts from here on, and
+    /// the next steps collect. Returns whether that was all.
+    pub(crate) fn step_by_mark(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        let all = self.collect_within(heap, Slice::of_time(i64::MAX, ns), FRAMES_AT_FLIP);
+        if !all {
+            self.begin_counting(heap);
+        }
+        all
+    }
+
+    /// Collects. False if the slice has ended before all was marked, or if the stack has more frames: nothing has been freed,
+    /// and the heap must begin to count.
+    fn collect_within(&mut self, heap: &mut Heap, slice: Slice, frames: usize) -> bool {
+        let (start, cpu) = (Instant::now(), thread_time());
+        heap.inspect();
+        heap.begin_collection();
+        self.stops.report = EpochReport::open(heap);
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        push_roots_beside_the_stack(heap, &mut roots);
+        let before = heap.statistics.frames_walked;
+        self.stack.begin(heap, frames, &mut roots);
+        note_frames(heap, before);
+        self.roots = roots.into_objects();
+        if self.stack.has_rest() {
+            return false;
+        }
+        self.stops.report.roots = self.roots.len() as u64;
+        let collected = mark_and_sweep(heap, &mut self.roots, slice);
+        heap.statistics.mark_units += collected.units;
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+        self.marking.learn(heap, collected.units, (thread_time() - cpu).as_nanos() as u64);
+        let Some(freed) = collected.freed else { return false };
+        self.stops.report.freed_by_mark = freed;
+        self.stops.close_report(heap);
+        self.marking.note_collection(heap, collected.units);
+        true
+    }
+
+    /// The heap marks from here on.
+    fn begin_marking(&mut self, heap: &mut Heap) {
+        debug_assert!(self.last_log.is_empty() && self.last_roots.objects.is_empty() && self.last_late.is_empty());
+        heap.begin_marking();
+        self.roots.clear();
+        self.mark = Mark::default();
+        self.progress = Progress::Idle;
+        self.set_waits_for_company = false;
+        self.trials.in_doubt = false;
+    }
+
+    /// The heap counts from here on. If a walk over the stack has begun it goes on.
+    fn begin_counting(&mut self, heap: &mut Heap) {
+        heap.statistics.marks_aborted += 1;
+        self.marking.note_given_up();
+        heap.begin_counting();
+        let begun = std::mem::take(&mut self.roots);
+        self.flip_from(heap, begun);
+        self.trigger.forget_length();
+    }
+}

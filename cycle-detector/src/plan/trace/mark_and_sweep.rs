@@ -1,0 +1,122 @@
+//! A collection, from the first root to the last hole.
+//!
+//! 1. Everything that a root holds is marked, and all that it reaches: frames, globals, handles, the host's roots, objects
+//!    that the runtime holds for a call, or that are immortal. `[ROOT]`
+//! 2. What is not marked is dead. Weak references to it are cleared, before any finalizer runs. `[WEAK]`
+//! 3. The dead that have finalizers join those that wait for theirs. These are judged anew, so that owners come first, and
+//!    all are marked with all that they reach: they die at a later collection, unless a finalizer has stored them somewhere.
+//! 4. Ephemerons whose key is still not marked release their values.
+//! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
+//!
+//! Of the trace plan, and of a heap of the deferred plan that marks instead of counting. That gives a mark up when it has
+//! taken too long, after step 1 or 3. What was found dead by then is dead, and may be found so again. `[BOUND]`
+
+use super::marker::Marker;
+use crate::root_source::RootList;
+use crate::slice::Slice;
+use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::flag;
+use tally_heap::services::special::SLOT_UNITS;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// What a collection has done.
+pub(crate) struct Collected {
+    /// So many objects died; `None` if the mark was given up, and nothing was freed.
+    pub(crate) freed: Option<u64>,
+    /// References followed, and objects visited.
+    pub(crate) units: u64,
+}
+
+/// Marks what `roots` and the runtime hold, and frees all else, unless the slice ends before all is marked. The
+/// collection has begun ([`Heap::begin_collection`]); the list is empty afterwards.
+pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice: Slice) -> Collected {
+    let mut marker = Marker::of(heap, slice);
+    let all = mark(heap, roots, &mut marker);
+    roots.clear();
+    let units = marker.units;
+    let survivors = marker.end(heap);
+    let freed = all.then(|| heap.sweep(survivors));
+    heap.release_finalizers();
+    Collected { freed, units }
+}
+
+/// Steps 1 to 4. False when the slice has ended before.
+fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bool {
+    heap.for_each_held(|held| roots.push(held));
+    while let Some(root) = roots.pop() {
+        marker.show(heap, root);
+    }
+    if !marker.finish(heap) {
+        return false;
+    }
+    // Each special object, and each with a finalizer, is looked at.
+    if !marker.spend(2 * heap.trace.listed() as u64) {
+        return false;
+    }
+    let (special, dead) = heap.take_special(is_dead);
+    if !marker.spend(dead as u64 * SLOT_UNITS as u64) {
+        heap.put_special_back(special, |_| false);
+        return false;
+    }
+    let finalizable = heap.take_finalizable();
+    heap.queue_found_dead(&finalizable, is_dead);
+    heap.set_mark_phase(MarkPhase::Condemns);
+    match heap.waiting_for_finalizers().is_empty() {
+        true => heap.begin_reclaim_all(&special[..dead]),
+        false => heap.begin_reclaim_before_finalizers(&special[..dead]),
+    }
+    let ended = keep_for_finalizers(heap, marker);
+    if ended {
+        for ephemeron in marker.take_held_back() {
+            marker.units += heap.empty_ephemeron(ephemeron) as u64;
+        }
+        // A finalizer may need some of them.
+        let ends = || special[..dead].iter().copied().filter(|&object| is_dead(object));
+        ends().for_each(|object| heap.dismantle(object));
+        ends().for_each(|object| heap.end_special(object));
+        heap.put_special_back(special, is_dead);
+    } else {
+        heap.put_special_back(special, |_| false);
+    }
+    heap.set_mark_phase(MarkPhase::Off);
+    heap.put_finalizable_back(finalizable);
+    ended
+}
+
+/// Adds what a host and global variables hold.
+pub(crate) fn push_roots_beside_the_stack(heap: &mut Heap, roots: &mut RootList) {
+    heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
+    let slots = heap.for_each_global_reference(|root, global| {
+        roots.push(heap, root, &|| format!("global root `{}`", global.name));
+    });
+    heap.statistics.roots_walked += slots;
+}
+
+fn is_dead(object: ObjectRef) -> bool {
+    !MARK.get(object.granule())
+}
+
+/// Objects that wait for their finalizers live on with all that they reach. Each that another of them reaches gets the
+/// flag `FOUND`: finalizers that run for owners first leave it to a later collection. False when the slice has ended before.
+fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker) -> bool {
+    let waiting = heap.waiting_for_finalizers().len();
+    for place in 0..waiting {
+        let object = heap.waiting_for_finalizers()[place];
+        object.type_info().for_each_reference(object, Part::Whole, |target| marker.show(heap, target));
+    }
+    if !marker.finish(heap) {
+        return false;
+    }
+    for place in 0..waiting {
+        let object = heap.waiting_for_finalizers()[place];
+        match is_dead(object) {
+            true => object.remove_flags(flag::FOUND),
+            false => object.add_flags(flag::FOUND),
+        }
+        marker.show(heap, object);
+    }
+    marker.finish(heap)
+}

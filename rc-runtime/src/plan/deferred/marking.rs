@@ -1,0 +1,142 @@
+//! A heap of the deferred plan that is small marks instead of counting.
+//!
+//! While a mark of all that lives is a short stop, nothing is promoted: every object stays young, so that no write is
+//! logged, nothing is counted, and an epoch ends with a collection as the trace plan has it
+//! ([`plan::trace`](crate::plan::trace)). The rules of that plan hold meanwhile ([`Heap::regime`]); compiled code is
+//! that of the deferred plan, whose barrier finds no bit set. The driver decides when (`tally-collector`).
+//!
+//! ```text
+//!             begin_counting: all objects are young, as if allocated since the last flip; a flip follows
+//!   marking ────────────────────────────────────────────────────────────────────────────────────────► counting
+//!           ◄────────────────────────────────────────────────────────────────────────────────────────
+//!             begin_marking: between two epochs; counts, logs and bits are forgotten; a collection follows
+//! ```
+//!
+//! | of the heap | marking | counting |
+//! |---|---|---|
+//! | objects | young, stamped with the epoch, which goes on | mature, or young since the last flip |
+//! | live bits | of survivors, built anew by each collection | of mature objects |
+//! | unlogged bits, counts | none | of mature objects |
+//! | blocks | swept by the collection | touched: the flip arms them, and the sweep behind it finds their holes |
+//! | held by the runtime | listed (`trace::Trace`) | by a count each |
+//! | with finalizers, special | listed | young ones listed, with all others known by their headers and records |
+//! | statistics | all that were promoted are freed: as many died mature, or are young again | |
+//!
+//! Both ways cost some instructions for each block, large object, and object that the runtime holds. `[BOUND]`
+
+use crate::heap::Heap;
+use crate::memory::block_state::state;
+use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, LIVE, UNLOGGED, block_info, block_start};
+use crate::object::ObjectRef;
+use crate::object::flag;
+use crate::plan::bump::block::BlockSpace;
+
+impl Heap {
+    /// From now on the heap counts: all objects are young. A flip must follow before the program goes on. A mark may
+    /// have been given up halfway.
+    pub fn begin_counting(&mut self) {
+        debug_assert!(self.marks_instead_of_counting());
+        self.retire_allocation();
+        self.end_holds_of_left_calls();
+        self.clear_marks();
+        self.bump.blocks.touch_all();
+        let objects = self.large.young.iter();
+        objects.for_each(|object| BUFFERED.clear(object.granule()));
+
+        self.services.specials.young = std::mem::take(&mut self.trace.special);
+        self.services.finalizers.swap_young(&mut self.trace.finalizable);
+        self.large.mature_bytes = 0;
+        (self.statistics.live_objects, self.statistics.live_bytes) = (0, 0);
+        self.set_marks_instead_of_counting(false);
+        self.count_held();
+    }
+
+    /// From now on the heap marks: all objects are young. A collection must follow before the program goes on. The passes of
+    /// the last flip are done, no mark runs, nothing waits for its death, and the runtime calls no function of the
+    /// program.
+    pub fn begin_marking(&mut self) {
+        debug_assert!(!self.deferred.counting && self.services.finalizers.depth() == 0);
+        self.retire_allocation();
+        while self.deferred.log.drop_chunk() {}
+        self.deferred.late_queue.clear();
+        self.deferred.promotion_queue.clear();
+        self.candidates.clear();
+        self.suspects = 0;
+        self.bump.blocks.forget_counts();
+        self.large.make_young(self.clock.epoch);
+        // The marks of the last backup mark.
+        self.clear_marks();
+
+        self.set_marks_instead_of_counting(true);
+        self.services.specials.upgraded.clear();
+        self.services.finalizers.done.clear();
+        let immortals = &mut self.services.immortals;
+        immortals.new.append(&mut immortals.counted);
+        immortals.released.clear();
+        std::mem::take(&mut self.services.specials.young).into_iter().for_each(|object| self.list_special(object));
+        self.services.finalizers.swap_young(&mut self.trace.finalizable);
+        self.statistics.promoted_objects = self.statistics.freed_mature_objects;
+        self.for_each_mature(|heap, object| heap.make_young(object));
+    }
+
+    fn make_young(&mut self, object: ObjectRef) {
+        if !object.is_mature() {
+            return;
+        }
+        object.remove_flags(flag::MATURE | flag::ROOTED | flag::FOUND);
+        object.set_stamp(self.clock.epoch);
+        if object.has(flag::SPECIAL) {
+            self.list_special(object);
+        }
+        if object.needs_finalizer() {
+            self.trace.finalizable.push(object);
+        }
+    }
+
+    /// What the runtime holds has a count for each hold.
+    fn count_held(&mut self) {
+        let mut held = std::mem::take(&mut self.trace.held);
+        held.extend(self.services.finalizers.held());
+        for &object in &held {
+            object.remove_flags(flag::FOUND);
+            self.increment(object);
+        }
+        held.clear();
+        self.trace.held = held;
+    }
+}
+
+impl BlockSpace {
+    /// All blocks that hold objects are as if allocated into since the last flip, and their objects young.
+    fn touch_all(&mut self) {
+        self.touched.clear();
+        for &block in &self.owned {
+            // SAFETY: [OWNED] this heap owns the block.
+            let info = unsafe { &*block_info(block) };
+            if info.state.get() == state::FREE {
+                continue;
+            }
+            info.state.set(state::TOUCHED);
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { LIVE.block_words(block) }.fill(0);
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { BUFFERED.block_words(block) }.fill(0);
+            self.touched.push(block);
+        }
+    }
+
+    /// No object has a count or is a candidate, and no write is logged.
+    fn forget_counts(&mut self) {
+        self.logged.clear();
+        for &block in &self.owned {
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { (*block_info(block)).logged.set(0) };
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { BUFFERED.block_words(block) }.fill(0);
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { UNLOGGED.block_words(block) }.fill(0);
+            // SAFETY: [OWNED] the counts of a block of this heap are mapped.
+            unsafe { std::ptr::write_bytes(range::count_cell(block_start(block)), 0, BLOCK_BYTES as usize / 16) };
+        }
+    }
+}
