@@ -55,6 +55,11 @@ const INFERRED_FLAG: &str = "tally.inferred";
 const TYPED_POINTERS: u64 = 1;
 const ALL_POINTERS: u64 = 2;
 
+/// Whether the module has typed references.
+pub(crate) fn has_typed_references(module: Module) -> bool {
+    references::has_typed(module)
+}
+
 /// Whether roots were inferred in this module.
 pub(super) fn is_done(module: Module) -> bool {
     module.has_flag(INFERRED_FLAG)
@@ -137,7 +142,9 @@ struct Inference<'a> {
 impl Inference<'_> {
     fn function(&mut self, function: Value) {
         local_memory::separate_places(&self.builder, &self.references, function);
+        let written_null = null_accesses(&Callees::of(self.module), function);
         function.run_function_passes("mem2reg");
+        self.touch_null(function, &written_null);
         self.references.plain_arguments = self.tail_called.contains(&function);
         let callees = Callees::of(self.module);
         self.findings.extend(references::unsupported(self.name, self.references, function));
@@ -154,6 +161,22 @@ impl Inference<'_> {
         let needs = Needs::find(&callees, &flow, &bases);
         let webs = Webs::of(&flow, &bases, &needs);
         placement::place(&self.builder, &flow, &bases, &needs, &webs, self.plan);
+    }
+
+    /// What the program writes to, or reads from, a variable that turns out to be null: a fault when it runs, and no mistake
+    /// to be refused, as a null that is written as such is. It becomes a plain access, which faults.
+    fn touch_null(&self, function: Value, written_null: &HandleSet<Value>) {
+        let callees = Callees::of(self.module);
+        for access in null_accesses(&callees, function).difference(written_null) {
+            let call = access.as_call().expect("a call");
+            self.builder.before(*access);
+            if callees.of_call(call) == Callee::GcRead {
+                access.replace_all_uses(self.builder.load(access.type_of(), call.argument(1)));
+            } else {
+                self.builder.store(call.argument(0), call.argument(2));
+            }
+            access.erase();
+        }
     }
 
     /// Gives the reference that an invoke returns a block of its own to be stored in.
@@ -176,6 +199,16 @@ fn tail_called(module: Module) -> HandleSet<Value> {
         return targets.into_iter().collect();
     }
     module.functions().filter(|function| function.has_body()).collect()
+}
+
+/// The writes and reads whose object is null.
+fn null_accesses(callees: &Callees, function: Value) -> HandleSet<Value> {
+    let is_of_null = |call: &Call| match callees.of_call(*call) {
+        Callee::GcWrite | Callee::WriteWord => call.argument(1).is_null(),
+        Callee::GcRead => call.argument(0).is_null(),
+        _ => false,
+    };
+    function.calls().filter(is_of_null).map(|call| call.value()).collect()
 }
 
 /// Whether a callee protects the object that an argument is, or leads into: then that is no use while the call runs.

@@ -447,3 +447,29 @@ fn a_safepoint_that_is_asked_for_exposes_no_reference() {
         lowered.stdout
     );
 }
+
+/// A write to a variable that turns out to hold null faults if it runs, and is no reason to refuse the module.
+#[test]
+fn a_write_to_a_variable_that_holds_null_is_no_mistake_in_the_source() {
+    const PROGRAM: &str = r#"
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+define i32 @main(i32 %count, ptr %words) gc "refcount" {
+  %variable = alloca ptr
+  store ptr null, ptr %variable
+  %never = icmp eq i32 %count, 0
+  br i1 %never, label %write, label %done
+write:
+  %object = load ptr, ptr %variable
+  %slot = getelementptr i8, ptr %object, i64 8
+  call void @llvm.gcwrite(ptr null, ptr %object, ptr %slot)
+  br label %done
+done:
+  ret i32 0
+}
+"#;
+    let folder = Folder::with(&[("null.ll", PROGRAM)]);
+    for plan in PLANS {
+        let outcome = folder.tally(&["run", "--roots", "auto", "--opt", "0", "--plan", plan, "null.ll"]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{plan}");
+    }
+}

@@ -83,11 +83,14 @@ fn program(strategy: &str) -> String {
     program.replace("STRATEGY", strategy)
 }
 
-/// Runs the program in all ways; `options` say how its strategy is understood. Zeal collects at every safepoint, and has one
+/// Runs the program of `strategy` in all ways; `options` say how it is understood. Zeal collects at every safepoint, and has one
 /// ring for each cell.
 fn holds_its_list(strategy: &str, options: &[&str]) {
-    let with_one_ring = PROGRAM.replace("STRATEGY", strategy);
-    let folder = Folder::with(&[("list.ll", &program(strategy)), ("zeal.ll", &with_one_ring)]);
+    all_ways(&program(strategy), &PROGRAM.replace("STRATEGY", strategy), options);
+}
+
+fn all_ways(program: &str, with_one_ring: &str, options: &[&str]) {
+    let folder = Folder::with(&[("list.ll", program), ("zeal.ll", with_one_ring)]);
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "list.ll"], &["--zeal", "zeal.ll"]];
     for (level, way) in LEVELS.iter().flat_map(|level| ways.map(|way| (level, way))) {
         let outcome = folder.tally(&[&["run", "--opt", level], options, way].concat());
@@ -114,6 +117,51 @@ fn ocaml_and_erlang_are_compiled_for_the_trace_plan_where_they_allocate() {
     for strategy in ["ocaml", "erlang"] {
         holds_its_list(strategy, &[]);
     }
+}
+
+/// As a frontend writes them: typed references, and no root.
+#[test]
+fn statepoint_example_and_coreclr_are_compiled_for_the_trace_plan_where_references_are_typed() {
+    for strategy in ["statepoint-example", "coreclr"] {
+        let typed = |program: &str| {
+            let lines = program.lines().filter(|line| !line.contains("gcroot"));
+            let program: String = lines.map(|line| format!("{line}\n")).collect();
+            let program = program
+                .replace("declare ptr @llvm_gc_allocate(i32)", "declare REF @llvm_gc_allocate(i32)")
+                .replace("alloca ptr", "alloca REF")
+                .replace("define ptr @cell(ptr", "define REF @cell(REF")
+                .replace("call ptr @", "call REF @")
+                .replace("@cell(ptr", "@cell(REF")
+                .replace("load ptr, ptr %root", "load REF, ptr %root")
+                .replace("load ptr, ptr %list", "load REF, ptr %list")
+                .replace("load ptr, ptr %at", "load REF, REF %at")
+                .replace("load i64, ptr", "load i64, REF")
+                .replace("store ptr %next, ptr %root", "store REF %next, ptr %root")
+                .replace("store ptr %first, ptr %root", "store REF %first, ptr %root")
+                .replace("store ptr null, ptr %list", "store REF null, ptr %list")
+                .replace("store ptr %new, ptr %list", "store REF %new, ptr %list")
+                .replace("store ptr %kept, ptr %cell", "store REF %kept, REF %cell")
+                .replace("store ptr %second, ptr %kept", "store REF %second, REF %kept")
+                .replace("store i64 %number, ptr", "store i64 %number, REF")
+                .replace("getelementptr i8, ptr", "getelementptr i8, REF")
+                .replace("phi ptr", "phi REF")
+                .replace("icmp eq ptr", "icmp eq REF")
+                .replace("ret ptr", "ret REF");
+            program.replace("REF", "ptr addrspace(1)")
+        };
+        all_ways(&typed(&program(strategy)), &typed(&PROGRAM.replace("STRATEGY", strategy)), &[]);
+    }
+}
+
+#[test]
+fn a_module_names_its_strategies_itself() {
+    let named = |plan: &str| format!("\n!tally.strategy = !{{!100}}\n!100 = !{{!\"semispace\", !\"{plan}\"}}\n");
+    let with = |text: String, plan: &str| text.replace("STRATEGY", "semispace") + &named(plan);
+    all_ways(&with(program("semispace"), "trace"), &with(PROGRAM.to_owned(), "trace"), &[]);
+    let wrong = Folder::with(&[("list.ll", &with(program("semispace"), "mark-sweep"))]);
+    let outcome = wrong.tally(&["verify", "list.ll"]);
+    assert_eq!(outcome.status, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.contains("!tally.strategy"), "{}", outcome.stderr);
 }
 
 #[test]

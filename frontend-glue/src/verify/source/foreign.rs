@@ -12,7 +12,7 @@
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
-use crate::lower::{Plan, STRATEGY};
+use crate::lower::{Plan, STRATEGY, inferred};
 use crate::verify::source::named_strategies;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
@@ -32,7 +32,8 @@ const COMPILED: [&str; 2] = ["ocaml", "erlang"];
 
 /// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
 pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
-    let is_compiled = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy) && !uses_statepoints(module);
+    let is_before_statepoints = || !uses_statepoints(module) && inferred::has_typed_references(module);
+    let is_compiled = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy) && is_before_statepoints();
     (is_compiled && allocates(module)).then_some(Plan::Trace)
 }
 
