@@ -51,9 +51,8 @@ mod zeal;
 
 pub use crate::lower::mitigation::Mitigation;
 pub use count::{Damage, Patterns, Remark, Saving};
-pub use inferred::Roots;
 pub use named_root::NamedRoot;
-pub use options::{LowerOptions, LowerReport};
+pub use options::{LowerOptions, LowerReport, Roots};
 pub use runtime::ContextAccess;
 pub(crate) use strategy::plan_of_lowered;
 pub use strategy::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY};
@@ -84,7 +83,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    inferred::infer(module, &options.module_name, options.roots, &options.gc_names)?;
+    source::infer_roots(module, &options.module_name, options.roots, &options.gc_names)?;
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
         return Err(findings);

@@ -27,7 +27,7 @@ use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
 use crate::load::{self, LoadError};
 use crate::lower::type_description::metadata;
-use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark, Roots, inferred};
+use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark, Roots};
 use crate::verify::{self, Findings};
 
 /// The options for compiling files.
@@ -229,7 +229,7 @@ pub fn load_from_memory<'ctx>(
 pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
     let _working = WorkingOn::file(file);
     let name = file.to_string_lossy();
-    match inferred::infer(crate::llvm::Module::of(module), &name, options.roots, &options.gc_names) {
+    match verify::source::infer_roots(crate::llvm::Module::of(module), &name, options.roots, &options.gc_names) {
         Ok(()) => verify::verify_source(module, &name, &options.gc_names),
         Err(errors) => Findings { errors, warnings: Vec::new() },
     }

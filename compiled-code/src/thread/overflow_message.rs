@@ -160,7 +160,9 @@ fn managed_frames<'f>(
         visit(frame, at);
         let mut next = fp.take().or_else(|| read(at - 16));
         while let Some(record) = next.filter(|&record| record >= at) {
-            let Some(frame) = read(record + 8).and_then(|pc| frames.lookup(pc)) else { break };
+            // Code of the runtime has anything in the frame pointer.
+            let return_address = record.checked_add(8).and_then(read);
+            let Some(frame) = return_address.and_then(|pc| frames.lookup(pc)) else { break };
             at = record + 16;
             visit(frame, at);
             next = read(record);

@@ -3,20 +3,16 @@
 //! | room | question |
 //! |---|---|
 //! | `trigger` | how much is allocated between two collections? |
-//! | `mark_and_sweep` | what does a collection do, in which order? |
 //! | `collection` | where do its roots come from, and what is noted of it? |
-//! | `marker` | how are references followed? |
-//! | `verify` | does the heap look as it should after one? |
+//!
+//! `plan/bump` has what a collection does: its order, its marker, and the look over the heap after it.
 //!
 //! A collection cannot go in slices: strategies of this plan have no write barrier that would tell a mark what the
 //! program changes meanwhile. So a pause goal is not kept under this plan.
 
 mod collection;
 mod driver;
-pub(crate) mod mark_and_sweep;
-mod marker;
 mod trigger;
-pub(crate) mod verify;
 
 use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;

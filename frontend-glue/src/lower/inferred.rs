@@ -31,23 +31,14 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
-use crate::lower::{LOWERED_FLAG, Plan, asked_safepoints, runtime};
-use crate::verify::source;
+use crate::lower::options::Roots;
+use crate::lower::strategy::LOWERED_FLAG;
+use crate::lower::{asked_safepoints, runtime};
 use bases::Bases;
 use needs::Needs;
 use references::References;
+use tally_heap::plan::Plan;
 use webs::Webs;
-
-/// Which references get roots beside those that the module writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-#[non_exhaustive]
-pub enum Roots {
-    /// Pointers of address space 1.
-    #[default]
-    Typed,
-    /// Every pointer that does not lead to a variable.
-    Auto,
-}
 
 /// The module flag of a module whose roots have been inferred.
 const INFERRED_FLAG: &str = "tally.inferred";
@@ -71,36 +62,43 @@ pub(crate) fn is_protected_by_callers(argument: Value) -> bool {
     argument.type_of().is_plain_pointer() && function.module().flag(INFERRED_FLAG) == Some(ALL_POINTERS)
 }
 
-/// Gives roots to the references of the module's functions of a Tally strategy. A module is done once.
+/// What a module is to its lowering.
+pub(crate) struct Setting<'a> {
+    /// The module's name in messages.
+    pub(crate) name: &'a str,
+    pub(crate) roots: Roots,
+    /// Its functions of a Tally strategy.
+    pub(crate) managed: Vec<Value>,
+    pub(crate) plan: Plan,
+    /// Functions that the runtime calls in the middle of a collection.
+    pub(crate) inside_collections: Vec<Value>,
+}
+
+/// Whether roots are still to be inferred in the module.
+pub(crate) fn is_wanted(module: Module, roots: Roots) -> bool {
+    let is_done = module.has_flag(LOWERED_FLAG) || module.has_flag(INFERRED_FLAG);
+    !is_done && (roots == Roots::Auto || references::has_typed(module))
+}
+
+/// Gives roots to the references of the module's functions of a Tally strategy, of which there are some.
 ///
 /// # Errors
 /// References in forms for which there is no root. The module may be changed then.
-pub(crate) fn infer(
-    module: Module,
-    name: &str,
-    roots: Roots,
-    gc_names: &[(String, Plan)],
-) -> Result<(), Vec<Diagnostic>> {
-    if module.has_flag(LOWERED_FLAG) || module.has_flag(INFERRED_FLAG) {
-        return Ok(());
-    }
-    let every = roots == Roots::Auto;
-    if !every && !references::has_typed(module) {
-        return Ok(());
-    }
-    let managed = source::managed_functions(module, gc_names);
-    let Some(&first) = managed.first() else { return Ok(()) };
-    let plan = source::plan_of(first, gc_names);
+pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnostic>> {
+    let every = setting.roots == Roots::Auto;
     let builder = Builder::new(module);
     typed_pointers::adapt_declarations(&builder);
-    let managed = if every { manage_all(module, managed) } else { managed };
+    let managed = match every {
+        true => manage_all(module, setting.managed, setting.inside_collections.into_iter().collect()),
+        false => setting.managed,
+    };
     let mut inference = Inference {
         module,
-        name,
+        name: setting.name,
         builder,
         references: References { every, plain_arguments: false },
         tail_called: tail_called(module),
-        plan,
+        plan: setting.plan,
         findings: Vec::new(),
     };
     for function in managed {
@@ -115,9 +113,8 @@ pub(crate) fn infer(
 
 /// Gives the strategy of the first function to all others that may hold a reference while an object dies: without roots
 /// in the source, nothing else says which those are.
-fn manage_all(module: Module, mut managed: Vec<Value>) -> Vec<Value> {
+fn manage_all(module: Module, mut managed: Vec<Value>, inside_collections: HandleSet<Value>) -> Vec<Value> {
     let strategy = managed[0].gc().expect("a managed function has a strategy");
-    let inside_collections: HandleSet<Value> = source::called_in_collections(module).into_iter().collect();
     for function in module.functions().filter(|function| function.has_body() && function.gc().is_none()) {
         let is_plain = function.has_string_attribute(LEAF) || function.has_attribute("naked");
         if !is_plain && !inside_collections.contains(&function) {
@@ -209,13 +206,4 @@ fn null_accesses(callees: &Callees, function: Value) -> HandleSet<Value> {
         _ => false,
     };
     function.calls().filter(is_of_null).map(|call| call.value()).collect()
-}
-
-/// Whether a callee protects the object that an argument is, or leads into: then that is no use while the call runs.
-fn callee_protects(callees: &Callees, call: Call, argument: Value) -> bool {
-    let callee = call.callee();
-    match callees.of_call(call) {
-        Callee::Ordinary => callee.has_body() && callee.gc().is_some() && references::is_typed(argument.type_of()),
-        _ => true,
-    }
 }

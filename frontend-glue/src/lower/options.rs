@@ -1,11 +1,21 @@
 //! The options and the report of a lowering.
 
 use super::count::{Damage, Patterns, Remark};
-use super::inferred::Roots;
 use super::named_root::NamedRoot;
 use super::runtime::ContextAccess;
 use crate::lower::mitigation::Mitigation;
 use tally_heap::plan::Plan;
+
+/// Which references get roots beside those that the module writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum Roots {
+    /// Pointers of address space 1.
+    #[default]
+    Typed,
+    /// Every pointer that does not lead to a variable.
+    Auto,
+}
 
 /// The options of a lowering.
 #[derive(Debug, Clone)]

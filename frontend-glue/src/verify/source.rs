@@ -36,7 +36,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
-use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, asked_safepoints, entry_point};
+use crate::lower::{LOWERED_FLAG, Plan, Roots, STRATEGY, asked_safepoints, entry_point, inferred};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
@@ -59,9 +59,24 @@ pub(crate) fn is_of_llvm(function: Value) -> bool {
     function.gc().is_some_and(|gc| LLVMS_OWN.contains(&gc.as_str()))
 }
 
-/// The functions that the runtime calls in the middle of a collection, as far as the module shows them.
-pub(crate) fn called_in_collections(module: Module) -> Vec<Value> {
-    inside_collections::called(module)
+/// Gives roots to references that have none, where the module has such ([`inferred`]).
+///
+/// # Errors
+/// References in forms for which there is no root.
+pub(crate) fn infer_roots(
+    module: Module,
+    name: &str,
+    roots: Roots,
+    gc_names: &[(String, Plan)],
+) -> Result<(), Vec<Diagnostic>> {
+    if !inferred::is_wanted(module, roots) {
+        return Ok(());
+    }
+    let managed = managed_functions(module, gc_names);
+    let Some(&first) = managed.first() else { return Ok(()) };
+    let plan = plan_of(first, gc_names);
+    let inside_collections = inside_collections::called(module);
+    inferred::infer(module, inferred::Setting { name, roots, managed, plan, inside_collections })
 }
 
 /// The plan of a function's strategy.

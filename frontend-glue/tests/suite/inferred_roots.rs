@@ -368,86 +368,6 @@ fn modules_without_typed_references_are_as_they_were() {
     assert!(typed.contains("alloca"), "{typed}");
 }
 
-const ASKING: &str = r#"
-@Cell = external constant i8
-!tally.types = !{!0}
-!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
-declare void @llvm.gcroot(ptr, ptr)
-declare REF @tally_new(ptr)
-declare i64 @leaf(i64) "gc-leaf-function"
-declare void @stop()
-define REF @f(REF %p, i64 %n) gc "refcount" "tally-safepoints"="ASKED" {
-entry:
-  %root = alloca REF
-ROOT  store REF %p, ptr %root
-  br label %turn
-turn:
-  %i = phi i64 [ 0, %entry ], [ %more, %turn ]
-  %more = call i64 @leaf(i64 %i)
-  %enough = icmp eq i64 %more, %n
-  br i1 %enough, label %done, label %turn
-done:
-  call void @stop()
-  %kept = load REF, ptr %root
-  ret REF %kept
-}
-"#;
-
-fn asking(asked: &str, is_typed: bool) -> String {
-    let (reference, root) = match is_typed {
-        true => ("ptr addrspace(1)", ""),
-        false => ("ptr", "  call void @llvm.gcroot(ptr %root, ptr null)\n"),
-    };
-    ASKING.replace("ASKED", asked).replace("REF", reference).replace("ROOT", root)
-}
-
-/// Each kind of place gets its poll, once, in front of what it names; with written roots and with inferred ones.
-#[test]
-fn safepoints_are_where_the_frontend_asks_for_them() {
-    let polls = |asked: &str, is_typed: bool| {
-        let folder = Folder::with(&[("m.ll", &asking(asked, is_typed))]);
-        let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
-        assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
-        let built = folder.tally(&["maps", "m.ll"]);
-        assert_eq!(built.status, Some(0), "{}", built.stderr);
-        (lowered.stdout.matches("call void @tally_safepoint_slow()").count(), built.stdout)
-    };
-    for is_typed in [false, true] {
-        assert_eq!(polls("", is_typed).0, 0);
-        for word in ["entry", "calls", "loops", "exits"] {
-            let (count, maps) = polls(word, is_typed);
-            assert_eq!(count, 1, "{word}, typed: {is_typed}");
-            assert!(maps.contains("tally_safepoint_slow"), "{word}: {maps}");
-        }
-        assert_eq!(polls("entry, calls,loops,exits", is_typed).0, 4, "typed: {is_typed}");
-    }
-    let folder = Folder::with(&[("m.ll", &asking("entry,always", false))]);
-    let outcome = folder.tally(&["verify", "m.ll"]);
-    assert_eq!(outcome.status, Some(2));
-    assert!(
-        outcome.stderr.contains("asks for `always`") && outcome.stderr.contains("calls, loops, entry, exits"),
-        "{}",
-        outcome.stderr
-    );
-}
-
-/// A poll that would expose a reference is left out where roots are written.
-#[test]
-fn a_safepoint_that_is_asked_for_exposes_no_reference() {
-    let unrooted = asking("entry,exits", false)
-        .replace("ret REF", "ret ptr")
-        .replace("  store ptr %p, ptr %root\n", "")
-        .replace("  %kept = load ptr, ptr %root\n  ret ptr %kept", "  ret ptr %p");
-    let folder = Folder::with(&[("m.ll", &unrooted)]);
-    let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
-    assert_eq!(
-        (lowered.status, lowered.stdout.matches("@tally_safepoint_slow()").count()),
-        (Some(0), 0),
-        "{}",
-        lowered.stdout
-    );
-}
-
 /// A write to a variable that turns out to hold null faults if it runs, and is no reason to refuse the module.
 #[test]
 fn a_write_to_a_variable_that_holds_null_is_no_mistake_in_the_source() {
@@ -472,4 +392,82 @@ done:
         let outcome = folder.tally(&["run", "--roots", "auto", "--opt", "0", "--plan", plan, "null.ll"]);
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{plan}");
     }
+}
+
+/// Phis that take each other's values: each has a slot of its own, and is stored where the turn begins.
+#[test]
+fn references_that_swap_places_in_a_loop() {
+    const PROGRAM: &str = r#"
+@Cell = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
+@text = private constant [11 x i8] c"%lld %lld\0A\00"
+declare ptr addrspace(1) @tally_new(ptr)
+declare void @tally_collect()
+declare i32 @printf(ptr, ...)
+define ptr addrspace(1) @cell(i64 %number) gc "refcount" {
+  %cell = call ptr addrspace(1) @tally_new(ptr @Cell)
+  %value = getelementptr i8, ptr addrspace(1) %cell, i64 8
+  store i64 %number, ptr addrspace(1) %value
+  ret ptr addrspace(1) %cell
+}
+define void @churn() gc "refcount" {
+  call void @tally_collect()
+  %one = call ptr addrspace(1) @cell(i64 99)
+  %two = call ptr addrspace(1) @cell(i64 99)
+  ret void
+}
+define i32 @main() gc "refcount" {
+entry:
+  %first = call ptr addrspace(1) @cell(i64 1)
+  %second = call ptr addrspace(1) @cell(i64 2)
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %entry ], [ %more, %turn ]
+  %left = phi ptr addrspace(1) [ %first, %entry ], [ %right, %turn ]
+  %right = phi ptr addrspace(1) [ %second, %entry ], [ %left, %turn ]
+  %kept = phi ptr addrspace(1) [ null, %entry ], [ %new, %turn ]
+  call void @churn()
+  %new = call ptr addrspace(1) @cell(i64 %i)
+  call void @churn()
+  %more = add i64 %i, 1
+  %enough = icmp eq i64 %more, 5
+  br i1 %enough, label %done, label %turn
+done:
+  call void @churn()
+  %one.at = getelementptr i8, ptr addrspace(1) %left, i64 8
+  %two.at = getelementptr i8, ptr addrspace(1) %right, i64 8
+  %three.at = getelementptr i8, ptr addrspace(1) %new, i64 8
+  %one = load i64, ptr addrspace(1) %one.at
+  %two = load i64, ptr addrspace(1) %two.at
+  %three = load i64, ptr addrspace(1) %three.at
+  %ten = mul i64 %one, 10
+  %both = add i64 %ten, %two
+  %printed = call i32 (ptr, ...) @printf(ptr @text, i64 %both, i64 %three)
+  ret i32 0
+}
+"#;
+    prints(&Folder::with(&[("swap.ll", PROGRAM)]), "swap.ll", &[], "12 4\n");
+}
+
+/// A written root lives on while what a call made of it is used; only an object's own address crosses a call, so an inferred one
+/// does not.
+#[test]
+fn a_result_does_not_keep_an_argument() {
+    const PROGRAM: &str = r#"
+declare ptr addrspace(1) @make(ptr addrspace(1))
+declare void @stop()
+define ptr addrspace(1) @f(ptr addrspace(1) %argument) gc "refcount" {
+  call void @stop()
+  %result = call ptr addrspace(1) @make(ptr addrspace(1) %argument)
+  call void @stop()
+  ret ptr addrspace(1) %result
+}
+"#;
+    let folder = Folder::with(&[("m.ll", PROGRAM)]);
+    let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
+    assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+    let stops: Vec<&str> = lowered.stdout.lines().filter(|line| line.contains("call void @stop()")).collect();
+    assert!(stops[0].contains("%argument") && !stops[1].contains("%argument"), "{stops:#?}");
+    assert!(stops[1].contains("%result"), "{stops:#?}");
 }

@@ -1,5 +1,6 @@
 //! The tests of the lowering's surroundings and of the `tally` command, in one executable: each module is a suite. `cargo test -p tally-llvm --test suite boundaries::` runs one alone.
 
+mod asked_safepoints;
 mod boundaries;
 mod cli;
 mod damaged_counts;

@@ -5,6 +5,7 @@
 //! live bits, and when, is the plan's own business.
 
 pub mod block;
+pub mod collection;
 mod retire;
 mod room;
 mod safepoint;

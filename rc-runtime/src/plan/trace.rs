@@ -9,12 +9,10 @@
 //!
 //! | room | question |
 //! |---|---|
-//! | `collection` | what does a collection do to blocks, lists and counters? |
 //! | `lists` | which objects are held, have a finalizer, or are special? |
 //!
 //! When a collection is due and how it marks decides `tally-collector`. A collection stops the program.
 
-pub mod collection;
 mod lists;
 
 use crate::memory::list::List;

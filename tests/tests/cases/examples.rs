@@ -158,7 +158,19 @@ fn runs_without_written_roots(example: &Example) -> Result<(), String> {
         std::fs::write(&stripped, without_roots(&text)).expect("a program is written");
         stripped
     });
-    let stripped = Example { files: files.collect(), ..example.clone() };
+    let stripped: Vec<PathBuf> = files.collect();
+    if let [first, _, ..] = &example.files[..] {
+        let beside = first.parent().expect("a file is in a folder").read_dir().expect("the example's folder is read");
+        for header in beside
+            .map(|entry| entry.expect("readable").path())
+            .filter(|path| path.extension().is_some_and(|it| it == "h"))
+        {
+            let text = std::fs::read_to_string(&header).expect("a header is text");
+            let name = header.file_name().expect("a file has a name");
+            std::fs::write(folder.path().join(name), without_roots(&text)).expect("a header is written");
+        }
+    }
+    let stripped = Example { files: stripped, ..example.clone() };
     for plan in ["refcount", "refcount-prompt", "trace"] {
         let auto = |options: &[&'static str]| [&["--roots", "auto", "--plan", plan], options].concat();
         check_run(&stripped, &auto(&["--opt", "0", "--epoch-bytes", "64KiB"]))?;

@@ -154,7 +154,7 @@ impl EpochDriver for DeferredDriver {
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
         match heap.marks_instead_of_counting() {
-            true => crate::plan::trace::verify::verify(heap),
+            true => crate::plan::bump::verify::verify(heap),
             false => self.verify_quiet(heap),
         }
     }

@@ -1,7 +1,7 @@
 //! A collection of the trace plan. The program stands still.
 
 use super::TraceDriver;
-use super::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
+use crate::plan::bump::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
 use crate::root_source::RootList;
 use crate::slice::Slice;
 use std::time::Instant;

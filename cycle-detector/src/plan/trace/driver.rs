@@ -1,6 +1,7 @@
 //! The heap's requests to its driver under the trace plan: each that does any work is a whole collection.
 
 use super::TraceDriver;
+use crate::plan::bump::verify::verify;
 use tally_heap::Heap;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::report::epoch_report::EpochReport;
@@ -20,7 +21,7 @@ impl TraceDriver {
         }
         self.collect_now(heap);
         if heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
-            && let Err(violation) = super::verify::verify(heap)
+            && let Err(violation) = verify(heap)
         {
             heap.violation(violation.invariant, &violation.what);
         }
@@ -79,7 +80,7 @@ impl EpochDriver for TraceDriver {
     }
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
-        super::verify::verify(heap)
+        verify(heap)
     }
 
     fn last_report(&self) -> &EpochReport {

@@ -5,8 +5,8 @@
 //! slot must hold it.
 
 use super::bases::Bases;
-use super::callee_protects;
-use crate::analysis::callee::Callees;
+use super::references::is_typed;
+use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Opcode, Value};
@@ -177,5 +177,14 @@ impl Code<'_> {
         let arguments = call.arguments().into_iter().filter(|&it| !callee_protects(self.callees, call, it));
         arguments.flat_map(|it| self.bases.used_by(it).collect::<Vec<_>>()).for_each(|base| needed.insert(base));
         needed
+    }
+}
+
+/// Whether a callee protects the object that an argument is, or leads into: then that is no use while the call runs.
+fn callee_protects(callees: &Callees, call: Call, argument: Value) -> bool {
+    let callee = call.callee();
+    match callees.of_call(call) {
+        Callee::Ordinary => callee.has_body() && callee.gc().is_some() && is_typed(argument.type_of()),
+        _ => true,
     }
 }

@@ -13,9 +13,9 @@ use super::webs::Webs;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::flow::Flow;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
-use crate::lower::Plan;
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::INFERRED;
+use tally_heap::plan::Plan;
 
 /// Makes the slots of a function's webs.
 pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs, webs: &Webs, plan: Plan) {

@@ -1,9 +1,9 @@
 //! A collection of a heap that marks, within the bound; and how the heap begins to count, or to mark again.
 
+use crate::plan::bump::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::flip::{FRAMES_AT_FLIP, note_frames};
 use crate::plan::deferred::mark::Mark;
-use crate::plan::trace::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
 use crate::progress::Progress;
 use crate::root_source::RootList;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};

@@ -15,7 +15,7 @@ use tally_heap::memory::list::List;
 use tally_heap::memory::object_stack::ObjectStack;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
-use tally_heap::plan::trace::collection::Survivors;
+use tally_heap::plan::bump::collection::Survivors;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 

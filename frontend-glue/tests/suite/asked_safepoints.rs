@@ -1,0 +1,83 @@
+//! Safepoints where the frontend asks for them, by the attribute `"tally-safepoints"`.
+
+use tally_kit::folder::Folder;
+
+const ASKING: &str = r#"
+@Cell = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
+declare void @llvm.gcroot(ptr, ptr)
+declare REF @tally_new(ptr)
+declare i64 @leaf(i64) "gc-leaf-function"
+declare void @stop()
+define REF @f(REF %p, i64 %n) "tally-safepoints"="ASKED" gc "refcount" {
+entry:
+  %root = alloca REF
+ROOT  store REF %p, ptr %root
+  br label %turn
+turn:
+  %i = phi i64 [ 0, %entry ], [ %more, %turn ]
+  %more = call i64 @leaf(i64 %i)
+  %enough = icmp eq i64 %more, %n
+  br i1 %enough, label %done, label %turn
+done:
+  call void @stop()
+  %kept = load REF, ptr %root
+  ret REF %kept
+}
+"#;
+
+fn asking(asked: &str, is_typed: bool) -> String {
+    let (reference, root) = match is_typed {
+        true => ("ptr addrspace(1)", ""),
+        false => ("ptr", "  call void @llvm.gcroot(ptr %root, ptr null)\n"),
+    };
+    ASKING.replace("ASKED", asked).replace("REF", reference).replace("ROOT", root)
+}
+
+/// Each kind of place gets its poll, once, in front of what it names; with written roots and with inferred ones.
+#[test]
+fn safepoints_are_where_the_frontend_asks_for_them() {
+    let polls = |asked: &str, is_typed: bool| {
+        let folder = Folder::with(&[("m.ll", &asking(asked, is_typed))]);
+        let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
+        assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
+        let built = folder.tally(&["maps", "m.ll"]);
+        assert_eq!(built.status, Some(0), "{}", built.stderr);
+        (lowered.stdout.matches("call void @tally_safepoint_slow()").count(), built.stdout)
+    };
+    for is_typed in [false, true] {
+        assert_eq!(polls("", is_typed).0, 0);
+        for word in ["entry", "calls", "loops", "exits"] {
+            let (count, maps) = polls(word, is_typed);
+            assert_eq!(count, 1, "{word}, typed: {is_typed}");
+            assert!(maps.contains("tally_safepoint_slow"), "{word}: {maps}");
+        }
+        assert_eq!(polls("entry, calls,loops,exits", is_typed).0, 4, "typed: {is_typed}");
+    }
+    let folder = Folder::with(&[("m.ll", &asking("entry,always", false))]);
+    let outcome = folder.tally(&["verify", "m.ll"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(
+        outcome.stderr.contains("asks for `always`") && outcome.stderr.contains("calls, loops, entry, exits"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// A poll that would expose a reference is left out where roots are written.
+#[test]
+fn a_safepoint_that_is_asked_for_exposes_no_reference() {
+    let unrooted = asking("entry,exits", false)
+        .replace("ret REF", "ret ptr")
+        .replace("  store ptr %p, ptr %root\n", "")
+        .replace("  %kept = load ptr, ptr %root\n  ret ptr %kept", "  ret ptr %p");
+    let folder = Folder::with(&[("m.ll", &unrooted)]);
+    let lowered = folder.tally(&["lower", "m.ll", "-o", "-"]);
+    assert_eq!(
+        (lowered.status, lowered.stdout.matches("@tally_safepoint_slow()").count()),
+        (Some(0), 0),
+        "{}",
+        lowered.stdout
+    );
+}
