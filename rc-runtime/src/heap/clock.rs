@@ -2,8 +2,9 @@
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
 pub const FIRST_EPOCH: u32 = 2;
-/// Stamps beyond this make the next flip start over from [`FIRST_EPOCH`].
-pub const LAST_EPOCH: u32 = u32::MAX - 1;
+/// Stamps beyond this make the next flip start over from [`FIRST_EPOCH`]. Two more are left: for the flip with which a heap begins to
+/// count, and for the one that starts over.
+pub const LAST_EPOCH: u32 = u32::MAX - 2;
 
 /// The running epoch, and what was allocated in it.
 #[derive(Debug)]

@@ -152,8 +152,16 @@ fn runs_without_written_roots(example: &Example) -> Result<(), String> {
         return Ok(());
     }
     let folder = tempfile::tempdir().expect("a folder for programs without roots");
-    let files = example.files.iter().map(|file| {
-        let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let texts = example
+        .files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())));
+    let texts: Vec<String> = texts.collect();
+    if texts.iter().any(|text| text.contains("tally_walk_roots(")) {
+        // A collector of its own, which takes every root for an object of its heap.
+        return Ok(());
+    }
+    let files = example.files.iter().zip(texts).map(|(file, text)| {
         let stripped = folder.path().join(file.file_name().expect("a file has a name"));
         std::fs::write(&stripped, without_roots(&text)).expect("a program is written");
         stripped

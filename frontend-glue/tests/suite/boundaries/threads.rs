@@ -258,10 +258,14 @@ static void *run(void *list) {
 int main(void) {
     Node *node = push(NULL, 7);
     TALLY_ROOT(node);
+    Node *others = NULL;
+    TALLY_ROOT(others);
+    for (int i = 0; i < 20000; i++) others = push(others, i);
     tally_collect();
     pthread_t thread;
     pthread_create(&thread, NULL, run, node);
     pthread_join(thread, NULL);
+    return others->next == NULL;
 }
 "#;
     let folder = Folder::with(&[("program.c", &of_nodes(main))]);
@@ -273,7 +277,7 @@ int main(void) {
         return;
     }
     // A heap that may not mark for long counts, and its objects have barriers.
-    let ran = folder.tally(&["run", "--pause-goal", "1us", "program.c"]);
+    let ran = folder.tally(&["run", "--pause-goal", "1us", "--epoch-bytes", "4KiB", "program.c"]);
     assert_eq!(ran.status, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("gcwrite into") && ran.stderr.contains("another thread's"), "{}", ran.stderr);
 }

@@ -10,6 +10,7 @@ use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::trigger::PATIENCE;
 use crate::slice::CHUNK_UNITS;
 use tally_heap::Heap;
+use tally_heap::heap::LAST_EPOCH;
 
 /// Flips before a heap that has begun to count may mark again, at most: as for a trial of another length that fails.
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
@@ -56,7 +57,12 @@ impl Marking {
 impl DeferredDriver {
     /// At a flip that is due: whether the heap marks again instead.
     pub(in crate::plan::deferred) fn marks_again(&mut self, heap: &Heap) -> bool {
-        if heap.options().mark_ns == 0 || heap.zeal.is_some() || self.phase != Phase::Idle {
+        // A heap that marks cannot start over with its stamps: all its objects are young, and have them.
+        if heap.clock.epoch >= LAST_EPOCH
+            || heap.options().mark_ns == 0
+            || heap.zeal.is_some()
+            || self.phase != Phase::Idle
+        {
             return false;
         }
         self.marking.wait = self.marking.wait.saturating_sub(1);
