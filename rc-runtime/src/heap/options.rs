@@ -74,7 +74,7 @@ impl Default for HeapOptions {
 }
 
 /// [`HeapOptions::mark_ns`] of a program's heap.
-pub const MARK_NS: u64 = 4_000_000;
+pub const MARK_NS: u64 = 1_000_000;
 
 /// Nanoseconds of a mark for a unit of its work, where slices have a fixed number of units.
 pub const MARK_NS_PER_UNIT: u64 = 8;
