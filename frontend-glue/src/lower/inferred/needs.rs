@@ -84,16 +84,18 @@ pub(super) fn backwards(flow: &Flow, block: usize) -> impl Iterator<Item = Value
     std::iter::successors(flow.blocks[block].terminator(), |it| it.previous_instruction())
 }
 
+/// For a block and a predecessor of it the phis that are bases, each with the base that it takes from there.
+type Taken = HashMap<(usize, usize), Vec<(usize, Option<usize>)>>;
+
 /// The phis that are bases, and their operands that are.
 struct PhiOperands {
-    /// By block and predecessor: the phi, and what it takes from there.
-    taken: HashMap<(usize, usize), Vec<(usize, Option<usize>)>>,
+    taken: Taken,
     count: usize,
 }
 
 impl PhiOperands {
     fn of(flow: &Flow, bases: &Bases) -> PhiOperands {
-        let mut taken: HashMap<(usize, usize), Vec<(usize, Option<usize>)>> = HashMap::new();
+        let mut taken = Taken::new();
         for (number, base) in bases.all.iter().enumerate().filter(|(_, base)| base.is(Opcode::LLVMPHI)) {
             for (value, from) in base.incoming() {
                 let edge = (flow.number(base.block()), flow.number(from));
