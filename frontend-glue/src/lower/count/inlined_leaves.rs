@@ -25,7 +25,7 @@ use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
 
 /// Instructions of a leaf that is taken, at most.
-const LEAF_MAX: usize = 96;
+const LEAF_MAX: usize = 40;
 /// Instructions that a function gets more, at most.
 const MORE_MAX: usize = 1024;
 /// Leaves that call leaves that call leaves are taken to this depth.
