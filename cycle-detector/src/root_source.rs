@@ -72,6 +72,12 @@ enum Looks {
     AtNames(Vec<String>),
 }
 
+/// Notes the end of a walk, before which `before` frames had been walked.
+pub(crate) fn note_frames(heap: &mut Heap, before: u64) {
+    let statistics = &mut heap.statistics;
+    statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
+}
+
 impl RootList {
     /// Goes on after `objects`. Under zeal each root that is found must hold a live object.
     pub(crate) fn of_live_objects(objects: List<ObjectRef>, heap: &Heap) -> RootList {
@@ -86,6 +92,17 @@ impl RootList {
     /// Keeps the names of the roots.
     pub(crate) fn with_names() -> RootList {
         RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
+    }
+
+    /// Adds what a host and global variables hold.
+    pub(crate) fn push_those_outside_the_stack(&mut self, heap: &mut Heap) {
+        let before = self.objects.len();
+        heap.for_each_host_reference(|root| self.push(heap, root, &|| "a root of the host".to_owned()));
+        let of_host = (self.objects.len() - before) as u64;
+        let slots = heap.for_each_global_reference(|root, global| {
+            self.push(heap, root, &|| format!("global root `{}`", global.name));
+        });
+        heap.statistics.roots_walked += of_host + slots;
     }
 
     /// Adds a root. `name` is called only for a report.

@@ -439,18 +439,19 @@ impl StackReader {
 
 /// The lowest address of the calling thread's stack; the highest of all where the C library does not know it.
 pub(super) fn stack_low() -> u64 {
-    thread_local!(static LOW: u64 = match Stack::of_this_thread() {
-        Stack { high: 0, .. } => !7,
-        stack => stack.low,
-    });
-    LOW.with(|low| *low)
+    stack_bounds().0
 }
 
 /// One past the calling thread's stack.
 pub(crate) fn stack_end() -> u64 {
-    thread_local!(static END: u64 = match Stack::of_this_thread().high {
-        0 => !7,
-        high => high,
+    stack_bounds().1
+}
+
+/// Asked once for a thread: the C library reads the process's list of mappings.
+fn stack_bounds() -> (u64, u64) {
+    thread_local!(static BOUNDS: (u64, u64) = match Stack::of_this_thread() {
+        Stack { high: 0, .. } => (!7, !7),
+        stack => (stack.low, stack.high),
     });
-    END.with(|end| *end)
+    BOUNDS.with(|bounds| *bounds)
 }

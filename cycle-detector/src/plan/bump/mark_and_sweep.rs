@@ -12,7 +12,6 @@
 //! taken too long, after step 1 or 3. What was found dead by then is dead, and may be found so again. `[BOUND]`
 
 use super::marker::Marker;
-use crate::root_source::RootList;
 use crate::slice::Slice;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
@@ -84,15 +83,6 @@ fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bo
     heap.set_mark_phase(MarkPhase::Off);
     heap.put_finalizable_back(finalizable);
     ended
-}
-
-/// Adds what a host and global variables hold.
-pub(crate) fn push_roots_beside_the_stack(heap: &mut Heap, roots: &mut RootList) {
-    heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
-    let slots = heap.for_each_global_reference(|root, global| {
-        roots.push(heap, root, &|| format!("global root `{}`", global.name));
-    });
-    heap.statistics.roots_walked += slots;
 }
 
 fn is_dead(object: ObjectRef) -> bool {

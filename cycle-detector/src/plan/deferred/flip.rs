@@ -15,7 +15,7 @@
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::root_source::{Headway, RootList};
+use crate::root_source::{Headway, RootList, note_frames};
 use crate::slice::CHUNK_UNITS;
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
@@ -94,14 +94,19 @@ impl DeferredDriver {
         if self.stack.has_rest() {
             self.roots = begun;
         } else {
-            let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-            take_roots_outside_the_stack(heap, &mut roots);
-            let before = heap.statistics.frames_walked;
-            self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
-            note_frames(heap, before);
-            self.roots = roots.into_objects();
+            self.find_roots(heap, FRAMES_AT_FLIP);
         }
         self.stops.report.roots = self.roots.len() as u64;
+    }
+
+    /// Adds what roots hold now, of the stack those of so many frames.
+    pub(crate) fn find_roots(&mut self, heap: &mut Heap, frames: usize) {
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        roots.push_those_outside_the_stack(heap);
+        let before = heap.statistics.frames_walked;
+        self.stack.begin(heap, frames, &mut roots);
+        note_frames(heap, before);
+        self.roots = roots.into_objects();
     }
 
     /// Visits `frames` of those that the flip left for later.
@@ -133,7 +138,7 @@ impl DeferredDriver {
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-        take_roots_outside_the_stack(heap, &mut roots);
+        roots.push_those_outside_the_stack(heap);
         self.stack.visit(heap, &mut roots);
         let mut roots = roots.into_objects();
         let mut queue = roots.split_off(noted);
@@ -170,16 +175,6 @@ impl DeferredDriver {
     }
 }
 
-fn take_roots_outside_the_stack(heap: &mut Heap, roots: &mut RootList) {
-    let before = roots.len();
-    heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
-    heap.statistics.roots_walked += (roots.len() - before) as u64;
-    let slots = heap.for_each_global_reference(|root, global| {
-        roots.push(heap, root, &|| format!("global root `{}`", global.name));
-    });
-    heap.statistics.roots_walked += slots;
-}
-
 /// Objects seen so far: their bytes in the trial table say so, which no trial needs before the increments are done. `[TRIAL]`
 #[derive(Default)]
 struct Seen(List<ObjectRef>);
@@ -212,11 +207,6 @@ fn for_each_part_of_epoch(heap: &mut Heap, object: ObjectRef, mut visit: impl Fn
     } else if object.stamp() == epoch {
         visit(Part::Whole);
     }
-}
-
-pub(crate) fn note_frames(heap: &mut Heap, before: u64) {
-    let statistics = &mut heap.statistics;
-    statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
 }
 
 #[cfg(test)]

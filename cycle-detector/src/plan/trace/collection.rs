@@ -1,8 +1,8 @@
 //! A collection of the trace plan. The program stands still.
 
 use super::TraceDriver;
-use crate::plan::bump::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
-use crate::root_source::RootList;
+use crate::plan::bump::mark_and_sweep::mark_and_sweep;
+use crate::root_source::{RootList, note_frames};
 use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
@@ -26,11 +26,10 @@ impl TraceDriver {
 
     fn take_roots(&mut self, heap: &mut Heap) {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-        push_roots_beside_the_stack(heap, &mut roots);
+        roots.push_those_outside_the_stack(heap);
         let before = heap.statistics.frames_walked;
         self.stack.visit(heap, &mut roots);
-        let statistics = &mut heap.statistics;
-        statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
+        note_frames(heap, before);
         self.roots = roots.into_objects();
     }
 

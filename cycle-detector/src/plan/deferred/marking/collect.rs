@@ -1,11 +1,10 @@
 //! A collection of a heap that marks, within the bound; and how the heap begins to count, or to mark again.
 
-use crate::plan::bump::mark_and_sweep::{mark_and_sweep, push_roots_beside_the_stack};
+use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::flip::{FRAMES_AT_FLIP, note_frames};
+use crate::plan::deferred::flip::FRAMES_AT_FLIP;
 use crate::plan::deferred::mark::Mark;
 use crate::progress::Progress;
-use crate::root_source::RootList;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;
@@ -78,12 +77,7 @@ impl DeferredDriver {
         heap.inspect();
         heap.begin_collection();
         self.stops.report = EpochReport::open(heap);
-        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-        push_roots_beside_the_stack(heap, &mut roots);
-        let before = heap.statistics.frames_walked;
-        self.stack.begin(heap, frames, &mut roots);
-        note_frames(heap, before);
-        self.roots = roots.into_objects();
+        self.find_roots(heap, frames);
         if self.stack.has_rest() {
             return false;
         }
