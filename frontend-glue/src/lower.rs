@@ -391,15 +391,15 @@ impl<'a> Lowering<'a> {
         habits: &poll::Habits,
     ) -> HandleSet<Call> {
         self.forget_unwinding_of_runtime(function);
-        let poll = runtime::declare(self.module, "tally_safepoint");
         let asked = asked_safepoints::places(&self.callees, function);
         if !asked.is_empty() && !inferred::is_done(self.module) {
             let safe = exposure::safe_places(&self.callees, flow.get(), function, roots, habits.held(), &asked);
             self.report.polls += safe.len();
-            asked_safepoints::place(&self.builder, poll, &safe);
+            asked_safepoints::place(&self.builder, &safe);
         }
         let mut fresh = HandleSet::default();
         if self.plan.has_barrier() {
+            let poll = runtime::declare(self.module, "tally_safepoint");
             let polls;
             (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
             self.report.polls += polls;

@@ -67,9 +67,10 @@ const STORING: [&str; 13] = [
 /// Whether a call stores a place in the object of its first argument to `variable`, and does nothing else with that address.
 pub(crate) fn stores_place_to(call: Call, variable: Value) -> bool {
     let callee = call.callee();
+    let is_one = || callee.is_function() && !callee.has_body() && STORING.contains(&callee.name().as_str());
     let names_it = |index: u32| call.argument(index) == variable;
     let (count, passed) = (call.argument_count(), (0..call.argument_count()).filter(|&index| names_it(index)));
-    count >= 2 && passed.eq([1]) && !callee.has_body() && STORING.contains(&callee.name().as_str())
+    count >= 2 && passed.eq([1]) && is_one()
 }
 
 /// Finds such arguments in one module.
@@ -85,13 +86,17 @@ impl SameObject {
 
     /// The argument in whose object the result of a call lies.
     pub(crate) fn argument(&self, call: Call) -> Option<Value> {
-        let name = call.callee().name();
+        let callee = call.callee();
+        if !callee.is_function() {
+            return call.returned_argument(self.returned);
+        }
+        let name = callee.name();
         let is_known = || {
             INTRINSICS.iter().any(|prefix| name.starts_with(prefix))
-                || LIBRARY.contains(&name.as_str()) && !call.callee().has_body()
+                || LIBRARY.contains(&name.as_str()) && !callee.has_body()
         };
         // `bsearch` looks in its second argument.
-        let place = if name == "bsearch" && !call.callee().has_body() { Some(1) } else { is_known().then_some(0) };
+        let place = if name == "bsearch" && !callee.has_body() { Some(1) } else { is_known().then_some(0) };
         let known = || place.filter(|&place| place < call.argument_count()).map(|place| call.argument(place));
         call.returned_argument(self.returned).or_else(known)
     }

@@ -38,7 +38,7 @@ fn copy_where(module: Module, wanted: impl Fn(Value) -> bool) {
     let builder = Builder::new(module);
     for function in module.functions().filter(|function| function.has_body()) {
         for call in function.instructions().into_iter().filter_map(Value::as_call) {
-            let is_statepoint = call.callee().is_function() && call.callee().name().starts_with(STATEPOINT);
+            let is_statepoint = call.callee().intrinsic_id() != 0 && call.callee().name().starts_with(STATEPOINT);
             let callee = if is_statepoint { call.argument(STATEPOINT_CALLEE) } else { call.callee() };
             let is_pointer = !callee.is_constant() && !callee.is_inline_asm();
             if is_pointer && wanted(callee) && (is_statepoint || call.bundle(DEOPT).is_some()) {

@@ -11,6 +11,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::Flow;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Builder, HandleSet, Opcode, Value};
+use crate::lower::runtime;
 
 /// The attribute.
 pub(crate) const ATTRIBUTE: &str = "tally-safepoints";
@@ -78,8 +79,12 @@ fn behind_roots(callees: &Callees, function: Value) -> Value {
     body.find(|it| !is_beginning(it)).expect("a block ends in a terminator")
 }
 
-/// Calls `poll` in front of each place.
-pub(super) fn place(builder: &Builder, poll: Value, places: &[Value]) {
+/// Calls `tally_safepoint` in front of each place.
+pub(super) fn place(builder: &Builder, places: &[Value]) {
+    if places.is_empty() {
+        return;
+    }
+    let poll = runtime::declare(builder.module(), "tally_safepoint");
     for &place in places {
         builder.before(place);
         builder.call(poll.value_type(), poll, &[]);

@@ -31,9 +31,9 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
+use crate::lower::asked_safepoints;
 use crate::lower::options::Roots;
 use crate::lower::strategy::LOWERED_FLAG;
-use crate::lower::{asked_safepoints, runtime};
 use bases::Bases;
 use needs::Needs;
 use references::References;
@@ -56,10 +56,14 @@ pub(super) fn is_done(module: Module) -> bool {
     module.has_flag(INFERRED_FLAG)
 }
 
+/// Whether they were, for every pointer.
+pub(crate) fn is_done_for_all(module: Module) -> bool {
+    module.flag(INFERRED_FLAG) == Some(ALL_POINTERS)
+}
+
 /// Whether callers protect what this argument is, or leads into.
-pub(crate) fn is_protected_by_callers(argument: Value) -> bool {
-    let function = argument.function_of_parameter();
-    argument.type_of().is_plain_pointer() && function.module().flag(INFERRED_FLAG) == Some(ALL_POINTERS)
+pub(super) fn is_protected_by_callers(argument: Value) -> bool {
+    argument.type_of().is_plain_pointer() && is_done_for_all(argument.function_of_parameter().module())
 }
 
 /// What a module is to its lowering.
@@ -76,8 +80,7 @@ pub(crate) struct Setting<'a> {
 
 /// Whether roots are still to be inferred in the module.
 pub(crate) fn is_wanted(module: Module, roots: Roots) -> bool {
-    let is_done = module.has_flag(LOWERED_FLAG) || module.has_flag(INFERRED_FLAG);
-    !is_done && (roots == Roots::Auto || references::has_typed(module))
+    !module.has_flag(LOWERED_FLAG) && !is_done(module) && (roots == Roots::Auto || references::has_typed(module))
 }
 
 /// Gives roots to the references of the module's functions of a Tally strategy, of which there are some.
@@ -93,9 +96,9 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
         false => setting.managed,
     };
     let mut inference = Inference {
-        module,
         name: setting.name,
         builder,
+        callees: Callees::of(module),
         references: References { every, plain_arguments: false },
         tail_called: tail_called(module),
         plan: setting.plan,
@@ -126,9 +129,9 @@ fn manage_all(module: Module, mut managed: Vec<Value>, inside_collections: Handl
 }
 
 struct Inference<'a> {
-    module: Module,
     name: &'a str,
     builder: Builder,
+    callees: Callees,
     references: References,
     /// The functions whose callers may be gone while they run.
     tail_called: HandleSet<Value>,
@@ -139,23 +142,19 @@ struct Inference<'a> {
 impl Inference<'_> {
     fn function(&mut self, function: Value) {
         local_memory::separate_places(&self.builder, &self.references, function);
-        let written_null = null_accesses(&Callees::of(self.module), function);
+        let written_null = self.null_accesses(function);
         function.run_function_passes("mem2reg");
         self.touch_null(function, &written_null);
         self.references.plain_arguments = self.tail_called.contains(&function);
-        let callees = Callees::of(self.module);
         self.findings.extend(references::unsupported(self.name, self.references, function));
-        self.findings.extend(local_memory::root(&self.builder, &self.references, &callees, self.name, function));
+        self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
         self.separate_results(function);
-        let asked = asked_safepoints::places(&callees, function);
-        if !asked.is_empty() {
-            asked_safepoints::place(&self.builder, runtime::declare(self.module, "tally_safepoint"), &asked);
-        }
+        let asked = asked_safepoints::places(&self.callees, function);
+        asked_safepoints::place(&self.builder, &asked);
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
         typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
-        let callees = Callees::of(self.module);
-        let needs = Needs::find(&callees, &flow, &bases);
+        let needs = Needs::find(&self.callees, &flow, &bases);
         let webs = Webs::of(&flow, &bases, &needs);
         placement::place(&self.builder, &flow, &bases, &needs, &webs, self.plan);
     }
@@ -163,17 +162,26 @@ impl Inference<'_> {
     /// What the program writes to, or reads from, a variable that turns out to be null: a fault when it runs, and no mistake
     /// to be refused, as a null that is written as such is. It becomes a plain access, which faults.
     fn touch_null(&self, function: Value, written_null: &HandleSet<Value>) {
-        let callees = Callees::of(self.module);
-        for access in null_accesses(&callees, function).difference(written_null) {
+        for access in self.null_accesses(function).difference(written_null) {
             let call = access.as_call().expect("a call");
             self.builder.before(*access);
-            if callees.of_call(call) == Callee::GcRead {
+            if self.callees.of_call(call) == Callee::GcRead {
                 access.replace_all_uses(self.builder.load(access.type_of(), call.argument(1)));
             } else {
                 self.builder.store(call.argument(0), call.argument(2));
             }
             access.erase();
         }
+    }
+
+    /// The writes and reads whose object is null.
+    fn null_accesses(&self, function: Value) -> HandleSet<Value> {
+        let is_of_null = |call: &Call| match self.callees.of_call(*call) {
+            Callee::GcWrite | Callee::WriteWord => call.argument(1).is_null(),
+            Callee::GcRead => call.argument(0).is_null(),
+            _ => false,
+        };
+        function.calls().filter(is_of_null).map(|call| call.value()).collect()
     }
 
     /// Gives the reference that an invoke returns a block of its own to be stored in.
@@ -196,14 +204,4 @@ fn tail_called(module: Module) -> HandleSet<Value> {
         return targets.into_iter().collect();
     }
     module.functions().filter(|function| function.has_body()).collect()
-}
-
-/// The writes and reads whose object is null.
-fn null_accesses(callees: &Callees, function: Value) -> HandleSet<Value> {
-    let is_of_null = |call: &Call| match callees.of_call(*call) {
-        Callee::GcWrite | Callee::WriteWord => call.argument(1).is_null(),
-        Callee::GcRead => call.argument(0).is_null(),
-        _ => false,
-    };
-    function.calls().filter(is_of_null).map(|call| call.value()).collect()
 }

@@ -62,6 +62,7 @@ struct Survey<'a> {
     slots: HandleSet<Value>,
     /// Roots of which no call returns a derived pointer, unless that is known of the call.
     inferred: BitSet,
+    any_inferred: bool,
     same_object: SameObject,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HandleMap<Value, (usize, bool)>,
@@ -95,6 +96,7 @@ impl Influence {
             reach,
             roots,
             slots,
+            any_inferred: roots.iter().any(|root| root.inferred),
             inferred,
             same_object: SameObject::new(),
             addresses: HandleMap::default(),
@@ -256,7 +258,7 @@ impl Survey<'_> {
 
     /// A phi of nothing but typed references that are exact is one, too: inferred roots hold it without a store of its own.
     fn merge_exact(&mut self, function: Value) {
-        if self.inferred.bits().next().is_none() {
+        if !self.any_inferred {
             return;
         }
         let is_typed = |phi: &Value| phi.type_of().is_pointer() && !phi.type_of().is_plain_pointer();
@@ -340,11 +342,15 @@ impl Survey<'_> {
             Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
             Callee::New | Callee::NewArray => {}
             _ => {
-                let mut roots = roots.clone();
-                if self.same_object.argument(call) != Some(value) {
-                    roots.subtract(&self.inferred);
-                }
-                let roots = &roots;
+                let mut of_written;
+                let roots = match self.any_inferred && self.same_object.argument(call) != Some(value) {
+                    false => roots,
+                    true => {
+                        of_written = roots.clone();
+                        of_written.subtract(&self.inferred);
+                        &of_written
+                    }
+                };
                 // The callee may store an argument to a variable whose address is also an argument.
                 for alloca in call.arguments().into_iter().filter_map(container) {
                     self.stored_to(roots, alloca);

@@ -31,6 +31,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::Plan;
 use crate::lower::descriptor::Descriptor;
+use crate::lower::inferred;
 use memory::split;
 use plain_stores::PlainStore;
 use references::References;
@@ -148,12 +149,13 @@ impl All<'_> {
         let watch = self.watch(function);
         let events = watch.events();
         let mut findings = self.past_the_barrier(&events);
-        let is_managed = function.gc().is_some();
+        // Where all pointers get the roots that they need, none is forgotten.
+        let has_own_roots = function.gc().is_some() && !inferred::is_done_for_all(self.module);
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
             match event {
                 // Code in other functions relies on the roots of its callers.
-                Event::Used { facts, user } if is_managed => {
+                Event::Used { facts, user } if has_own_roots => {
                     let Some(safepoint) = facts.stale else { continue };
                     let first = stale.entry((facts.origin, safepoint)).or_insert(user);
                     *first = user.min(*first);

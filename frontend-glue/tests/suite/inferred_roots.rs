@@ -1,6 +1,8 @@
 //! Roots that nobody writes: programs of typed references, and of plain ones with `--roots auto`, keep what they use under
 //! every plan; where slots and stores are put; what is refused.
 
+mod limits;
+
 use tally_kit::folder::Folder;
 
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
@@ -323,77 +325,6 @@ done:
     assert!(slow.contains("store ptr addrspace(1) %object"), "{branch}");
 }
 
-#[test]
-fn references_in_vectors_and_atomic_stores_are_refused() {
-    let refused = |body: &str, options: &[&str], message: &str| {
-        let text = format!(
-            "declare void @stop()\ndefine void @f(ptr addrspace(1) %p, ptr %q) gc \"refcount\" {{\n{body}  call void @stop()\n  ret void\n}}\n"
-        );
-        let folder = Folder::with(&[("m.ll", &text)]);
-        for command in [&["verify"][..], &["lower", "-o", "-"]] {
-            let outcome = folder.tally(&[command, options, &["m.ll"]].concat());
-            assert_eq!(outcome.status, Some(2), "{outcome:?}");
-            assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
-        }
-    };
-    let vector = "  %v = insertelement <2 x ptr addrspace(1)> poison, ptr addrspace(1) %p, i32 0\n";
-    refused(vector, &[], "a vector of references, for which no root is inferred");
-    let plain = "  %v = insertelement <2 x ptr> poison, ptr %q, i32 0\n";
-    refused(plain, &["--roots", "auto"], "a vector of references, for which no root is inferred");
-    let atomic = "  store atomic ptr addrspace(1) %p, ptr addrspace(1) %p release, align 8\n";
-    refused(atomic, &[], "an atomic or volatile store of a reference");
-    let volatile = "  store volatile ptr addrspace(1) %p, ptr addrspace(1) %p\n";
-    refused(volatile, &[], "an atomic or volatile store of a reference");
-    let sized = "  %n = ptrtoint ptr %q to i64\n  %v = alloca ptr addrspace(1), i64 %n\n  call void @keep(ptr %v)\n";
-    let text = format!("declare void @keep(ptr)\ndefine void @f(ptr %q) gc \"refcount\" {{\n{sized}  ret void\n}}\n");
-    let outcome = Folder::with(&[("m.ll", &text)]).tally(&["verify", "m.ll"]);
-    assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
-}
-
-/// Bits of a function that is left alone: without typed references, or another strategy.
-#[test]
-fn modules_without_typed_references_are_as_they_were() {
-    const PROGRAM: &str =
-        "declare void @stop()\ndefine ptr @f(ptr %p) gc \"refcount\" {\n  call void @stop()\n  ret ptr %p\n}\n";
-    let folder = Folder::with(&[("m.ll", PROGRAM)]);
-    let as_written = folder.tally(&["lower", "m.ll", "-o", "-"]).stdout;
-    assert!(!as_written.contains("alloca"), "{as_written}");
-    let auto = folder.tally(&["lower", "--roots", "auto", "m.ll", "-o", "-"]).stdout;
-    assert!(!auto.contains("alloca"), "the caller protects a plain argument: {auto}");
-    let typed = Folder::with(&[(
-        "m.ll",
-        &PROGRAM.replace("ptr %p", "ptr addrspace(1) %p").replace("define ptr @f", "define ptr addrspace(1) @f"),
-    )]);
-    let typed = typed.tally(&["lower", "m.ll", "-o", "-"]).stdout;
-    assert!(typed.contains("alloca"), "{typed}");
-}
-
-/// A write to a variable that turns out to hold null faults if it runs, and is no reason to refuse the module.
-#[test]
-fn a_write_to_a_variable_that_holds_null_is_no_mistake_in_the_source() {
-    const PROGRAM: &str = r#"
-declare void @llvm.gcwrite(ptr, ptr, ptr)
-define i32 @main(i32 %count, ptr %words) gc "refcount" {
-  %variable = alloca ptr
-  store ptr null, ptr %variable
-  %never = icmp eq i32 %count, 0
-  br i1 %never, label %write, label %done
-write:
-  %object = load ptr, ptr %variable
-  %slot = getelementptr i8, ptr %object, i64 8
-  call void @llvm.gcwrite(ptr null, ptr %object, ptr %slot)
-  br label %done
-done:
-  ret i32 0
-}
-"#;
-    let folder = Folder::with(&[("null.ll", PROGRAM)]);
-    for plan in PLANS {
-        let outcome = folder.tally(&["run", "--roots", "auto", "--opt", "0", "--plan", plan, "null.ll"]);
-        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{plan}");
-    }
-}
-
 /// Phis that take each other's values: each has a slot of its own, and is stored where the turn begins.
 #[test]
 fn references_that_swap_places_in_a_loop() {
@@ -470,4 +401,37 @@ define ptr addrspace(1) @f(ptr addrspace(1) %argument) gc "refcount" {
     let stops: Vec<&str> = lowered.stdout.lines().filter(|line| line.contains("call void @stop()")).collect();
     assert!(stops[0].contains("%argument") && !stops[1].contains("%argument"), "{stops:#?}");
     assert!(stops[1].contains("%result"), "{stops:#?}");
+}
+
+/// A plain argument may lead into an object, which its caller keeps. Where it merges with objects of the callee's own, the root
+/// holds those alone.
+#[test]
+fn a_pointer_into_an_argument_merges_with_objects() {
+    const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Text { uint64_t length; char bytes[]; } Text;
+TALLY_DATA_ARRAY_TYPE(Text, length, bytes);
+static char *text_of(const char *bytes) {
+    Text *text = TALLY_NEW_ARRAY(Text, strlen(bytes) + 1);
+    strcpy(text->bytes, bytes);
+    return (char *)text;
+}
+/* `at` leads into an object that the caller keeps, and later to objects of its own. */
+static __attribute__((noinline)) long sum_of(const char *at, long turns) {
+    long sum = 0;
+    for (long i = 0; i < turns; i++) {
+        text_of("some garbage, and more");
+        sum += at[8];
+        at = text_of("another");
+    }
+    return sum;
+}
+int main(void) {
+    Text *text = (Text *)text_of("01234567b");
+    printf("%ld\n", sum_of(text->bytes, 3));
+}
+"#;
+    prints(&Folder::with(&[("inner.c", PROGRAM)]), "inner.c", &["--roots", "auto"], "292\n");
 }

@@ -270,7 +270,8 @@ impl Search<'_> {
         self.made.insert(merge, of_bases);
     }
 
-    /// Those of `several` that merge a derived pointer, or what is beside another merge of those.
+    /// Those of `several` that merge a derived pointer, one without a base (a plain argument may lead into an object), or what
+    /// is beside another merge of those.
     fn merges_of_derived(&self, several: &[Value]) -> HandleSet<Value> {
         let mut derived = HandleSet::default();
         let mut changed = true;
@@ -278,8 +279,10 @@ impl Search<'_> {
             changed = false;
             for &merge in several {
                 let is_own = |operand: &Value| {
-                    let of = self.strip(*operand);
-                    of == *operand && !matches!(self.merges.get(&of), Some(Merge::One(_))) && !derived.contains(&of)
+                    self.strip(*operand) == *operand
+                        && self.object(*operand).is_some()
+                        && !matches!(self.merges.get(operand), Some(Merge::One(_)))
+                        && !derived.contains(operand)
                 };
                 let merges_bases = self.reachable_operands(merge).iter().all(|it| it.is_constant() || is_own(it));
                 changed |= !merges_bases && derived.insert(merge);

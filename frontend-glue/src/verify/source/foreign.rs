@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY, inferred};
 use crate::verify::source::named_strategies;
+use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
 /// Strategies of LLVM's own whose roots Tally does not find.
 const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
@@ -32,14 +33,15 @@ const COMPILED: [&str; 2] = ["ocaml", "erlang"];
 
 /// The plan by which Tally compiles a function of one of LLVM's own strategies; `None` where it leaves that to LLVM.
 pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
+    // Asked for each function: what reads the whole module comes last, and ends at the first typed reference.
     let is_before_statepoints = || !uses_statepoints(module) && inferred::has_typed_references(module);
-    let is_compiled = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy) && is_before_statepoints();
-    (is_compiled && allocates(module)).then_some(Plan::Trace)
+    let is_compiled = || COMPILED.contains(&strategy) || is_before_statepoints();
+    let is_known = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy);
+    (is_known && allocates(module) && is_compiled()).then_some(Plan::Trace)
 }
 
 fn uses_statepoints(module: Module) -> bool {
-    let is_used = |intrinsic: &Value| intrinsic.name().starts_with(STATEPOINT) && intrinsic.users().next().is_some();
-    module.functions().any(|function| is_used(&function))
+    module.function(&format!("{STATEPOINT}.p0")).is_some_and(|intrinsic| intrinsic.users().next().is_some())
 }
 
 /// Whether a function of the module is compiled by LLVM to statepoints, and `opt` has put them in already. Their stack maps
@@ -50,7 +52,9 @@ pub(crate) fn has_statepoints(module: Module, gc_names: &[(String, Plan)]) -> bo
 
 /// Whether the module makes objects of Tally's heap, or names a function that does.
 pub(crate) fn allocates(module: Module) -> bool {
-    module.functions().any(|function| is_allocator(function) && function.users().next().is_some())
+    let functions = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.allocates());
+    let mut functions = functions.filter_map(|symbol| module.function(symbol.name));
+    functions.any(|function| !function.has_body() && function.users().next().is_some())
 }
 
 /// Whether LLVM's strategy `shadow-stack` compiles a function of the module.

@@ -8,7 +8,6 @@
 use super::memory::{Memory, rooted_slot};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
-use crate::lower::inferred;
 use std::collections::{HashSet, VecDeque};
 use tally_compiled::symbols::RuntimeSymbol;
 
@@ -30,7 +29,6 @@ impl References {
             }
         }
         all.learn_from_uses(callees, &instructions);
-        all.values.retain(|value| !value.is_argument() || !inferred::is_protected_by_callers(*value));
         all
     }
 

@@ -1,0 +1,75 @@
+//! What is refused where roots are inferred, what is left as it was, and what is no reason to refuse a module.
+
+use super::PLANS;
+use tally_kit::folder::Folder;
+
+#[test]
+fn references_in_vectors_and_atomic_stores_are_refused() {
+    let refused = |body: &str, options: &[&str], message: &str| {
+        let text = format!(
+            "declare void @stop()\ndefine void @f(ptr addrspace(1) %p, ptr %q) gc \"refcount\" {{\n{body}  call void @stop()\n  ret void\n}}\n"
+        );
+        let folder = Folder::with(&[("m.ll", &text)]);
+        for command in [&["verify"][..], &["lower", "-o", "-"]] {
+            let outcome = folder.tally(&[command, options, &["m.ll"]].concat());
+            assert_eq!(outcome.status, Some(2), "{outcome:?}");
+            assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+        }
+    };
+    let vector = "  %v = insertelement <2 x ptr addrspace(1)> poison, ptr addrspace(1) %p, i32 0\n";
+    refused(vector, &[], "a vector of references, for which no root is inferred");
+    let plain = "  %v = insertelement <2 x ptr> poison, ptr %q, i32 0\n";
+    refused(plain, &["--roots", "auto"], "a vector of references, for which no root is inferred");
+    let atomic = "  store atomic ptr addrspace(1) %p, ptr addrspace(1) %p release, align 8\n";
+    refused(atomic, &[], "an atomic or volatile store of a reference");
+    let volatile = "  store volatile ptr addrspace(1) %p, ptr addrspace(1) %p\n";
+    refused(volatile, &[], "an atomic or volatile store of a reference");
+    let sized = "  %n = ptrtoint ptr %q to i64\n  %v = alloca ptr addrspace(1), i64 %n\n  call void @keep(ptr %v)\n";
+    let text = format!("declare void @keep(ptr)\ndefine void @f(ptr %q) gc \"refcount\" {{\n{sized}  ret void\n}}\n");
+    let outcome = Folder::with(&[("m.ll", &text)]).tally(&["verify", "m.ll"]);
+    assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
+}
+
+/// Bits of a function that is left alone: without typed references, or another strategy.
+#[test]
+fn modules_without_typed_references_are_as_they_were() {
+    const PROGRAM: &str =
+        "declare void @stop()\ndefine ptr @f(ptr %p) gc \"refcount\" {\n  call void @stop()\n  ret ptr %p\n}\n";
+    let folder = Folder::with(&[("m.ll", PROGRAM)]);
+    let as_written = folder.tally(&["lower", "m.ll", "-o", "-"]).stdout;
+    assert!(!as_written.contains("alloca"), "{as_written}");
+    let auto = folder.tally(&["lower", "--roots", "auto", "m.ll", "-o", "-"]).stdout;
+    assert!(!auto.contains("alloca"), "the caller protects a plain argument: {auto}");
+    let typed = Folder::with(&[(
+        "m.ll",
+        &PROGRAM.replace("ptr %p", "ptr addrspace(1) %p").replace("define ptr @f", "define ptr addrspace(1) @f"),
+    )]);
+    let typed = typed.tally(&["lower", "m.ll", "-o", "-"]).stdout;
+    assert!(typed.contains("alloca"), "{typed}");
+}
+
+/// A write to a variable that turns out to hold null faults if it runs, and is no reason to refuse the module.
+#[test]
+fn a_write_to_a_variable_that_holds_null_is_no_mistake_in_the_source() {
+    const PROGRAM: &str = r#"
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+define i32 @main(i32 %count, ptr %words) gc "refcount" {
+  %variable = alloca ptr
+  store ptr null, ptr %variable
+  %never = icmp eq i32 %count, 0
+  br i1 %never, label %write, label %done
+write:
+  %object = load ptr, ptr %variable
+  %slot = getelementptr i8, ptr %object, i64 8
+  call void @llvm.gcwrite(ptr null, ptr %object, ptr %slot)
+  br label %done
+done:
+  ret i32 0
+}
+"#;
+    let folder = Folder::with(&[("null.ll", PROGRAM)]);
+    for plan in PLANS {
+        let outcome = folder.tally(&["run", "--roots", "auto", "--opt", "0", "--plan", plan, "null.ll"]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{plan}");
+    }
+}
