@@ -19,6 +19,7 @@ mod bit_set;
 mod bundle;
 mod carriers;
 pub mod count;
+mod deopt_state;
 pub(crate) mod descriptor;
 pub(crate) mod entry_point;
 mod exposure;
@@ -99,6 +100,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
         None if is_of_llvm => Plan::Trace,
         None => return Ok(LowerReport::default()),
     };
+    deopt_state::pair_up(module);
     own_copy::of_rooted_parameters(module);
     let mut lowering = Lowering::new(module, options, managed, plan);
     lowering.tables.has_statepoints = has_statepoints;

@@ -43,7 +43,7 @@ pub mod walk;
 
 pub use anchor::{Diversion, Entries};
 pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, RootsIn, TableError};
-pub use root_records::{BaseRegister, Location, OperandFault, RootSlot};
+pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};
 pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_thread_stack};

@@ -8,7 +8,8 @@
 //! constant id1 · slot1 · constant id2 · slot2 · …
 //! ```
 //!
-//! A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at base +
+//! Deoptimisation state of the frontend's own stands among them as pairs of [`STATE_ID`] and value, which is stepped over wherever
+//! it lies. A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at base +
 //! offset holds it (two allocas merged by a `select`), Constant = no alloca here (null, undef), skipped. `[ROOT]`
 //! Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a live
 //! object freed. Pairs instead of one header per bundle, because the inliner concatenates the bundles of caller and
@@ -25,6 +26,9 @@ use std::fmt;
 
 /// The record id of every call with a "deopt" bundle (`StatepointDirectives::DeoptBundleStatepointID`).
 pub const DEOPT_RECORD_ID: u64 = 0xABCD_EF0F;
+
+/// In place of a root's id: what follows is an operand of the frontend's own "deopt" bundle, for its own reader.
+pub const STATE_ID: u64 = u64::MAX;
 
 pub(crate) const HEADER_OPERANDS: usize = 3;
 
@@ -137,7 +141,9 @@ fn decode_call(record: &Record<'_>) -> Result<Vec<RootSlot>, OperandFault> {
     let mut operand = HEADER_OPERANDS;
     while let (Some(id), Some(slot)) = (locations.next(), locations.next()) {
         let MapLocation::Constant { value: id } = id else { return Err(OperandFault::Id { operand }) };
-        if let Some(location) = slot_location(slot, operand + 1)? {
+        if id != STATE_ID
+            && let Some(location) = slot_location(slot, operand + 1)?
+        {
             roots.push(RootSlot { id, location });
         }
         operand += 2;
@@ -297,6 +303,26 @@ mod tests {
         let location = Location::Direct { base: BaseRegister::Rbp, offset: -16 };
         assert_eq!(decoded(DEOPT_RECORD_ID, &places), Ok(Some(vec![RootSlot { id: 1 << 40, location }])));
         assert_eq!(location.to_string(), "[rbp-16]");
+    }
+
+    #[test]
+    fn state_of_the_frontend_is_stepped_over_wherever_it_lies() {
+        let in_register = (1, 3, 0);
+        let places = [
+            (4, 0, 0),
+            (4, 0, 0),
+            (4, 0, 8),
+            (4, 0, -1),
+            in_register,
+            (4, 0, 7),
+            (2, 7, 8),
+            (4, 0, -1),
+            (2, 12, 0),
+            (4, 0, -1),
+            (4, 0, 5),
+        ];
+        let location = Location::Direct { base: BaseRegister::Rsp, offset: 8 };
+        assert_eq!(decoded(DEOPT_RECORD_ID, &places), Ok(Some(vec![RootSlot { id: 7, location }])));
     }
 
     #[test]

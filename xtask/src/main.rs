@@ -13,6 +13,7 @@ mod bench;
 mod check;
 mod coverage;
 mod failure;
+mod llvm_tests;
 mod map;
 mod mutants;
 mod patch;
@@ -63,6 +64,8 @@ enum Command {
     Mutants(mutants::Arguments),
     /// Switch heuristics off, one at a time, and print what each has earned
     Ablate(ablate::Arguments),
+    /// Give LLVM's own tests of garbage collection to Tally (needs LLVM's source tree)
+    LlvmTests(llvm_tests::Arguments),
     /// List the files below a folder, each with the sentence that it opens with
     Map(map::Arguments),
     /// Run a long check and note what came of it in docs/work/record.md
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
         Command::Ablate(arguments) => ablate::ablate(&arguments),
+        Command::LlvmTests(arguments) => llvm_tests::llvm_tests(&arguments),
         Command::Map(arguments) => map::map(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),

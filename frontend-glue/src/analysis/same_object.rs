@@ -8,8 +8,13 @@ use crate::llvm::Value;
 use crate::llvm::call::{AttributeKind, Call};
 
 /// Intrinsics that return their first argument, or a place in the same object.
-const INTRINSICS: [&str; 4] =
-    ["llvm.ptrmask.", "llvm.launder.invariant.group.", "llvm.strip.invariant.group.", "llvm.ssa.copy."];
+const INTRINSICS: [&str; 5] = [
+    "llvm.ptrmask.",
+    "llvm.launder.invariant.group.",
+    "llvm.strip.invariant.group.",
+    "llvm.ssa.copy.",
+    "llvm.experimental.gc.get.pointer.base.",
+];
 
 /// Functions of C and POSIX that return a place in the object of their first argument, or null.
 const LIBRARY: [&str; 32] = [

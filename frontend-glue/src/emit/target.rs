@@ -14,6 +14,7 @@ use inkwell::module::Module;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use thiserror::Error;
 
+use crate::emit::data_layout;
 use crate::emit::level::Level;
 
 /// The target of every module.
@@ -34,13 +35,13 @@ pub enum TargetError {
     },
     /// The module's idea of sizes and alignments differs from the machine's.
     #[error(
-        "{file}: its `target datalayout` \"{found}\" is not the one of {TRIPLE}, \"{expected}\"; remove or correct the line"
+        "{file}: its `target datalayout` says \"{part}\", and {TRIPLE} has the layout \"{expected}\"; remove or correct the line"
     )]
     ForeignLayout {
         /// The module's file.
         file: String,
-        /// The layout it names.
-        found: String,
+        /// What in the layout it names is not so here.
+        part: String,
         /// The layout of the target.
         expected: String,
     },
@@ -67,7 +68,8 @@ pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
     Ok(machine)
 }
 
-/// Checks that `module` is for this target, and sets the target in a module that names none, or only its processor.
+/// Checks that `module` is for this target, and sets the target's layout, and its name in a module that names none, or only the
+/// processor.
 pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), TargetError> {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
@@ -77,17 +79,21 @@ pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<()
         return Err(TargetError::ForeignTriple { file: file.display().to_string(), triple: triple.into_owned() });
     }
     let expected = machine.get_target_data().get_data_layout();
+    let expected_text = expected.as_str().to_string_lossy();
     let found = module.get_data_layout().as_str().to_string_lossy().into_owned();
-    if found.is_empty() || is_older(&found, &expected.as_str().to_string_lossy()) {
-        module.set_data_layout(&expected);
-    } else if found.as_bytes() != expected.as_str().to_bytes() {
+    if let Some(part) = data_layout::conflict(&found, &expected_text, |space| has_pointers_of(module, space)) {
         return Err(TargetError::ForeignLayout {
             file: file.display().to_string(),
-            found,
-            expected: expected.as_str().to_string_lossy().into_owned(),
+            part: part.to_owned(),
+            expected: expected_text.into_owned(),
         });
     }
+    module.set_data_layout(&expected);
     Ok(())
+}
+
+fn has_pointers_of(module: &Module, space: u32) -> bool {
+    module.print_to_string().to_string().contains(&format!("addrspace({space})"))
 }
 
 /// Whether a triple names 64-bit x86 Linux with the usual 64-bit pointers.
@@ -102,18 +108,6 @@ fn is_our_processor(triple: &str) -> bool {
 /// Whether a triple names 64-bit x86 and no system: `x86_64`, `x86_64-unknown-unknown`.
 fn names_only_our_processor(triple: &str) -> bool {
     is_our_processor(triple) && triple.split('-').skip(1).all(|part| matches!(part, "" | "unknown" | "pc" | "elf"))
-}
-
-/// Whether `found` is the layout that an older LLVM had for this machine. LLVM's reader of bitcode gives such a
-/// module the present layout (`UpgradeDataLayoutString`), its reader of text does not. Before LLVM 18 layouts did not
-/// specify `i128`, before LLVM 10 not the address spaces 270 to 272.
-fn is_older(found: &str, expected: &str) -> bool {
-    const SAID_LATER: [&str; 2] = ["-i128:128", "-p270:32:32-p271:32:32-p272:64:64"];
-    let mut older = expected.to_owned();
-    SAID_LATER.iter().any(|part| {
-        older = older.replacen(part, "", 1);
-        older == found
-    })
 }
 
 #[cfg(test)]

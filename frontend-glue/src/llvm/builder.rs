@@ -245,6 +245,16 @@ impl Builder {
         Value(raw!(LLVMBuildExtractValue(self.raw, aggregate.0, member, NO_NAME)))
     }
 
+    /// A landing pad that catches what `like` catches, before it, of another type.
+    pub(crate) fn landing_pad_like(&self, like: Value, of: Type) -> Value {
+        raw!(LLVMPositionBuilderBefore(self.raw, like.0));
+        let clauses = raw!(LLVMGetNumClauses(like.0));
+        let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), clauses, NO_NAME));
+        (0..clauses).for_each(|clause| raw!(LLVMAddClause(pad, LLVMGetClause(like.0, clause))));
+        raw!(LLVMSetCleanup(pad, LLVMIsCleanup(like.0)));
+        Value(pad)
+    }
+
     /// A landing pad that catches nothing and resumes the exception.
     pub(crate) fn cleanup_and_resume(&self, of: Type) {
         let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), 0, NO_NAME));

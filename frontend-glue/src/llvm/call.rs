@@ -233,11 +233,11 @@ impl Call {
         })
     }
 
-    /// Builds the call anew with a `deopt` bundle of `roots`, and removes this one.
+    /// Builds the call anew with a `deopt` bundle of `roots`, and what its own such bundle has, and removes this one.
     pub(crate) fn rebuild(self, builder: &Builder, roots: &[Value]) -> Call {
         builder.before(self.0);
-        let mut bundles = self.own_bundles();
-        bundles.push(builder.bundle(DEOPT, roots));
+        let mut bundles = self.bundles_but(DEOPT);
+        bundles.push(builder.bundle(DEOPT, &self.with_state(roots)));
         let arguments = self.arguments();
         let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
         self.carry_over(new);
@@ -248,12 +248,7 @@ impl Call {
     /// Builds the call anew without its bundle of this tag, and removes this one.
     pub(crate) fn without_bundle(self, builder: &Builder, tag: &str) -> Call {
         builder.before(self.0);
-        let tags = self.bundle_tags().into_iter();
-        let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
-        for (bundle, _) in dropped {
-            raw!(LLVMDisposeOperandBundle(bundle));
-        }
-        let bundles = kept.into_iter().map(|(bundle, _)| bundle).collect();
+        let bundles = self.bundles_but(tag);
         let arguments = self.arguments();
         let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
         self.carry_over(new);
@@ -277,8 +272,8 @@ impl Call {
         self.0.erase();
     }
 
-    /// A call or invoke of something else where this one stands (before it), with a `deopt` bundle of `roots`. This
-    /// one stays, for its uses to be redirected.
+    /// A call or invoke of something else where this one stands (before it), with a `deopt` bundle of `roots` and of what
+    /// its own such bundle has. This one stays, for its uses to be redirected.
     pub(crate) fn emit_instead(
         self,
         builder: &Builder,
@@ -288,8 +283,23 @@ impl Call {
         roots: &[Value],
     ) -> Call {
         builder.before(self.0);
-        let bundles = vec![builder.bundle(DEOPT, roots)];
+        let bundles = vec![builder.bundle(DEOPT, &self.with_state(roots))];
         self.build(builder, function_type, callee, arguments, bundles, self.destinations())
+    }
+
+    /// `roots`, and the operands of its own `deopt` bundle.
+    fn with_state(self, roots: &[Value]) -> Vec<Value> {
+        [roots, &self.bundle(DEOPT).unwrap_or_default()].concat()
+    }
+
+    /// Its bundles of other tags.
+    fn bundles_but(self, tag: &str) -> Vec<LLVMOperandBundleRef> {
+        let tags = self.bundle_tags().into_iter();
+        let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
+        for (bundle, _) in dropped {
+            raw!(LLVMDisposeOperandBundle(bundle));
+        }
+        kept.into_iter().map(|(bundle, _)| bundle).collect()
     }
 
     /// Turns a call, the last instruction of `block`, which lacks a terminator, into an invoke.

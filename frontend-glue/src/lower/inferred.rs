@@ -17,11 +17,13 @@
 //! object's address, or none of the heap's. Plain pointers are passed into objects too often for that (`hash(name->bytes)`):
 //! a caller keeps the bases of its plain arguments while the call runs, and the callee has no roots of them.
 
+mod asked_bases;
 mod bases;
 mod local_memory;
 mod needs;
 mod placement;
 mod references;
+mod token_landings;
 mod typed_pointers;
 mod webs;
 
@@ -141,12 +143,13 @@ struct Inference<'a> {
 
 impl Inference<'_> {
     fn function(&mut self, function: Value) {
+        token_landings::adapt(&self.builder, function);
         local_memory::separate_places(&self.builder, &self.references, function);
         let written_null = self.null_accesses(function);
         function.run_function_passes("mem2reg");
         self.touch_null(function, &written_null);
         self.references.plain_arguments = self.tail_called.contains(&function);
-        self.findings.extend(references::unsupported(self.name, self.references, function));
+        self.findings.extend(references::unsupported(self.name, self.references, function, self.plan));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
         self.separate_results(function);
         let asked = asked_safepoints::places(&self.callees, function);
@@ -154,6 +157,7 @@ impl Inference<'_> {
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
         typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
+        asked_bases::answer(&self.builder, &bases, function);
         let needs = Needs::find(&self.callees, &flow, &bases);
         let webs = Webs::of(&flow, &bases, &needs);
         placement::place(&self.builder, &flow, &bases, &needs, &webs, self.plan);

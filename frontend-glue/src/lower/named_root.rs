@@ -1,5 +1,6 @@
 //! The names of a root: its id in stack maps, and the texts beside the id in the module's record.
 
+use stack_roots::STATE_ID;
 use tally_compiled::module::record::LENT_ROOT;
 
 /// The name of one root, for the record and the lowering's report.
@@ -21,13 +22,14 @@ pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    // The bit is set for roots that are lent.
-    (hash & !LENT_ROOT).max(2)
+    // The bit is set for roots that are lent. With it or without it the id is none of those that mean something else.
+    (hash & !LENT_ROOT).clamp(2, STATE_ID - 3)
 }
 
 #[cfg(test)]
 mod tests {
     use super::root_id;
+    use stack_roots::STATE_ID;
     use tally_compiled::module::record::LENT_ROOT;
 
     #[test]

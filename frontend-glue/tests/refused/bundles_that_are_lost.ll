@@ -14,8 +14,9 @@
 ; REFUSED: in @preallocated: llvm.call.preallocated.setup calls what may reach a safepoint
 ; REFUSED: in @preallocated: llvm.call.preallocated.arg calls what may reach a safepoint
 ; REFUSED: in @attached: llvm.objc.retainAutoreleasedReturnValue calls what may reach a safepoint
-; REFUSED: in @named: the call has a "deopt" bundle already
-; REFUSED: in @named_at_a_leaf: the call has a "deopt" bundle already
+; REFUSED: in @gone: the call has a "deopt" bundle, and its frame is gone when the callee runs; take the bundle off, or call without musttail
+; REFUSED: in @aggregate: an operand of its "deopt" bundle has the type { i64, ptr }, which has no place in a stack map; name its members one by one
+; REFUSED: in @aggregate_at_a_leaf: an operand of its "deopt" bundle has the type [2 x i64]
 ; REFUSED: in @without_gc: the call has a "mine" bundle
 declare void @g()
 declare ptr @make()
@@ -80,12 +81,16 @@ define void @preallocated() gc "refcount" {
   call void @take(ptr preallocated(i32) %x) [ "preallocated"(token %token) ]
   ret void
 }
-define void @named() gc "refcount" {
-  call void @g() [ "deopt"(i64 1) ]
+define void @gone() gc "refcount" {
+  musttail call void @g() [ "deopt"(i64 1) ]
   ret void
 }
-define void @named_at_a_leaf() gc "refcount" {
-  call void @g() "gc-leaf-function" [ "deopt"(i64 1) ]
+define void @aggregate({ i64, ptr } %state) gc "refcount" {
+  call void @g() [ "deopt"(i64 1, { i64, ptr } %state) ]
+  ret void
+}
+define void @aggregate_at_a_leaf([2 x i64] %state) gc "refcount" {
+  call void @g() "gc-leaf-function" [ "deopt"([2 x i64] %state) ]
   ret void
 }
 define void @without_gc() {

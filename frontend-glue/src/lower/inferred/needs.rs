@@ -8,7 +8,7 @@ use super::bases::Bases;
 use super::references::is_typed;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
-use crate::llvm::call::Call;
+use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{HandleMap, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use std::collections::HashMap;
@@ -177,7 +177,9 @@ impl Code<'_> {
             needed.remove(result);
         }
         let arguments = call.arguments().into_iter().filter(|&it| !callee_protects(self.callees, call, it));
-        arguments.flat_map(|it| self.bases.used_by(it).collect::<Vec<_>>()).for_each(|base| needed.insert(base));
+        // Who reads deoptimisation state does so while the callee runs.
+        let used = arguments.chain(call.bundle(DEOPT).unwrap_or_default());
+        used.flat_map(|it| self.bases.used_by(it).collect::<Vec<_>>()).for_each(|base| needed.insert(base));
         needed
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
+use crate::lower::global_slots;
+use tally_heap::plan::Plan;
 
 /// The address space of typed references, as in LLVM's `statepoint-example`.
 const TYPED: u32 = 1;
@@ -36,6 +38,12 @@ impl References {
     /// Whether a value of this type is a reference, or has some among its members.
     pub(super) fn may_carry(self, of: Type) -> bool {
         self.is_type(of) || of.members().into_iter().any(|(member, count)| count > 0 && self.may_carry(member))
+    }
+
+    /// Whether values of this type have references in vectors.
+    fn in_vector(self, of: Type) -> bool {
+        let is_vector = matches!(of.kind(), TypeKind::LLVMVectorTypeKind | TypeKind::LLVMScalableVectorTypeKind);
+        self.may_carry(of) && (is_vector || of.members().into_iter().any(|(member, _)| self.in_vector(member)))
     }
 
     /// Adds the byte offsets of the references in a variable of this type that begins at `at`.
@@ -76,19 +84,21 @@ pub(super) fn has_typed(module: Module) -> bool {
 }
 
 /// The instructions of a function that handle references in a way for which no root or barrier can be inferred.
-pub(super) fn unsupported(name: &str, references: References, function: Value) -> Vec<Diagnostic> {
+pub(super) fn unsupported(name: &str, references: References, function: Value, plan: Plan) -> Vec<Diagnostic> {
     let refusal = |instruction: Value| {
-        let of = instruction.type_of();
-        let is_vector = matches!(of.kind(), TypeKind::LLVMVectorTypeKind | TypeKind::LLVMScalableVectorTypeKind);
-        if is_vector && references.may_carry(of) {
+        let mut values = instruction.operands().chain([instruction]);
+        if values.any(|value| references.in_vector(value.type_of())) {
             return Some(("a vector of references, for which no root is inferred", "keep references in single values"));
         }
+        let is_seen = |slot: Value| plan.has_barrier() || global_slots::global_behind(slot).is_some();
         let is_shared = match instruction.opcode()? {
             Opcode::LLVMStore => {
-                is_typed(instruction.operand(0).type_of()) && (instruction.is_atomic() || instruction.is_volatile())
+                is_typed(instruction.operand(0).type_of())
+                    && (instruction.is_atomic() || instruction.is_volatile())
+                    && is_seen(instruction.operand(1))
             }
-            Opcode::LLVMAtomicRMW => is_typed(instruction.operand(1).type_of()),
-            Opcode::LLVMAtomicCmpXchg => is_typed(instruction.operand(2).type_of()),
+            Opcode::LLVMAtomicRMW => is_typed(instruction.operand(1).type_of()) && is_seen(instruction.operand(0)),
+            Opcode::LLVMAtomicCmpXchg => is_typed(instruction.operand(2).type_of()) && is_seen(instruction.operand(0)),
             _ => false,
         };
         is_shared.then_some((

@@ -3,12 +3,13 @@
 //! A safepoint gets a bundle of roots, and LLVM 22 makes its code in another way than for ordinary calls
 //! (`LowerCallSiteWithDeoptBundle`), which silently drops the effect of most other bundles. For some bundles LLVM can
 //! make no code at all; there it would stop the whole process without naming a place. Known to work are bundles of
-//! convergence tokens, which mean nothing on this machine, and at leaves those that LLVM knows here. Bundles of
+//! convergence tokens, which mean nothing on this machine, deoptimisation state, and at leaves those that LLVM knows here. Bundles of
 //! intrinsics (`llvm.assume`) are not checked.
 
 use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
+use crate::llvm::{Type, TypeKind, Value};
 
 /// Bundles that LLVM drops at a safepoint and knows at other calls: the loss, and advice.
 const DROPPED: [(&str, &str, &str); 4] = [
@@ -46,8 +47,7 @@ pub(super) fn errors(name: &str, callees: &Callees, calls: &[Call]) -> Vec<Diagn
 
 fn fault(call: Call, tag: &str, is_safepoint: bool) -> Option<(String, String)> {
     if tag == DEOPT {
-        let help = "bundles with the tag \"deopt\" are how Tally names roots; leave them to the lowering";
-        return Some(("the call has a \"deopt\" bundle already".into(), help.into()));
+        return fault_of_state(call);
     }
     if tag == "convergencectrl" {
         return None;
@@ -68,4 +68,22 @@ fn fault(call: Call, tag: &str, is_safepoint: bool) -> Option<(String, String)> 
         |(_, why, help)| (why, help),
     );
     Some((format!("the call has a \"{tag}\" bundle: {why}"), help.into()))
+}
+
+/// Why no code keeps the deoptimisation state of a call.
+fn fault_of_state(call: Call) -> Option<(String, String)> {
+    if call.is_musttail() {
+        let message = "the call has a \"deopt\" bundle, and its frame is gone when the callee runs";
+        return Some((message.into(), "take the bundle off, or call without musttail".into()));
+    }
+    let has_place = |of: Type| {
+        let is_single = !matches!(of.kind(), TypeKind::LLVMStructTypeKind | TypeKind::LLVMArrayTypeKind);
+        is_single && !matches!(of.kind(), TypeKind::LLVMTokenTypeKind | TypeKind::LLVMMetadataTypeKind)
+    };
+    let operand = call.bundle(DEOPT)?.into_iter().map(Value::type_of).find(|&of| !has_place(of))?;
+    let message = format!(
+        "an operand of its \"deopt\" bundle has the type {}, which has no place in a stack map",
+        operand.print()
+    );
+    Some((message, "name its members one by one".into()))
 }

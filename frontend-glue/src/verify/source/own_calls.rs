@@ -23,6 +23,9 @@ const CALLING: [(&str, &str); 7] = [
 /// the statepoint may be gone.
 const OF_STATEPOINTS: [&str; 2] = ["llvm.experimental.gc.result.", "llvm.experimental.gc.relocate."];
 
+/// What asks for the object that a pointer leads into: answered where roots are inferred, and gone then.
+const OF_BASES: &str = "llvm.experimental.gc.get.pointer.";
+
 /// The uses of such intrinsics in a module that has managed functions.
 pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
@@ -30,7 +33,8 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
         let intrinsic = function.name();
         let calling = CALLING.iter().find(|(beginning, _)| intrinsic.starts_with(beginning));
         let of_statepoint = OF_STATEPOINTS.iter().any(|beginning| intrinsic.starts_with(beginning));
-        if calling.is_none() && !of_statepoint {
+        let of_bases = intrinsic.starts_with(OF_BASES);
+        if calling.is_none() && !of_statepoint && !of_bases {
             continue;
         }
         let uses = function.users().filter(|user| user.is_instruction());
@@ -38,6 +42,11 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
         let Some(first) = uses.last() else { continue };
         findings.push(match calling {
             Some((_, help)) => refused(name, first, &intrinsic, help),
+            None if of_bases => {
+                Diagnostic::at(name, first, format!("{intrinsic} has no answer where roots are not inferred")).help(
+                    "make it ptr addrspace(1), in a function with a gc strategy, or infer all roots: --roots auto",
+                )
+            }
             None => Diagnostic::at(name, first, format!("{intrinsic} belongs to a statepoint, and there is none"))
                 .help("use the result of the call; the lowering makes the stack maps"),
         });

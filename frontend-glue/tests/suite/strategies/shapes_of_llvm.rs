@@ -205,6 +205,87 @@ const STATEPOINTS: [Shape; 9] = [
 const DECLARATIONS: &str = "declare void @llvm.gcroot(ptr, ptr)\ndeclare void @llvm.gcwrite(ptr, ptr, ptr)\n\
     declare ptr @llvm.gcread(ptr, ptr)\ndeclare void @tally_collect()\n";
 
+/// As frontends write it, without statepoints: roots are inferred.
+const WITHOUT_STATEPOINTS: [Shape; 8] = [
+    (
+        "deoptimisation state",
+        "define i64 @f(ptr addrspace(1) %p) gc \"statepoint-example\" {
+        call void @llvm_gc_collect() [ \"deopt\"(i32 7, ptr addrspace(1) %p, double 2.5) ]
+        %x = load i64, ptr addrspace(1) %p
+        ret i64 %x }",
+        None,
+    ),
+    (
+        "landing pads that are tokens, of two calls",
+        "declare i32 @__gcc_personality_v0(...)
+      define i64 @f(ptr addrspace(1) %p) gc \"coreclr\" personality ptr @__gcc_personality_v0 {
+        invoke void @llvm_gc_collect() to label %once unwind label %thrown
+      once:
+        %o = invoke ptr addrspace(1) @made() to label %twice unwind label %thrown
+      twice:
+        %x = load i64, ptr addrspace(1) %o
+        ret i64 %x
+      thrown:
+        %pad = landingpad token cleanup
+        %y = load i64, ptr addrspace(1) %p
+        ret i64 %y }",
+        None,
+    ),
+    (
+        "a layout whose references are non-integral",
+        "target datalayout = \"e-m:e-i64:64-f80:128-n8:16:32:64-S128-ni:1\"
+      define ptr addrspace(1) @f(ptr addrspace(1) %p) gc \"statepoint-example\" {
+        call void @llvm_gc_collect()
+        ret ptr addrspace(1) %p }",
+        None,
+    ),
+    (
+        "a layout of another machine",
+        "target datalayout = \"e-p:32:32\"
+      define void @f() gc \"statepoint-example\" { ret void }",
+        Some("says \"p:32:32\""),
+    ),
+    (
+        "base and offset of a pointer",
+        "declare ptr addrspace(1) @llvm.experimental.gc.get.pointer.base.p1.p1(ptr addrspace(1))
+      declare i64 @llvm.experimental.gc.get.pointer.offset.p1(ptr addrspace(1))
+      define i64 @f(ptr addrspace(1) %p) gc \"statepoint-example\" {
+        %q = getelementptr i8, ptr addrspace(1) %p, i64 8
+        %b = call ptr addrspace(1) @llvm.experimental.gc.get.pointer.base.p1.p1(ptr addrspace(1) %q)
+        %o = call i64 @llvm.experimental.gc.get.pointer.offset.p1(ptr addrspace(1) %q)
+        call void @llvm_gc_collect()
+        %x = load i64, ptr addrspace(1) %b
+        %s = add i64 %x, %o
+        ret i64 %s }",
+        None,
+    ),
+    (
+        "a vector of references",
+        "define <2 x ptr addrspace(1)> @f(<2 x ptr addrspace(1)> %p) gc \"statepoint-example\" {
+        call void @llvm_gc_collect()
+        ret <2 x ptr addrspace(1)> %p }",
+        Some("a vector of references"),
+    ),
+    (
+        "a vector of references within an aggregate",
+        "define i64 @f({ i64, <2 x ptr addrspace(1)> } %p) gc \"statepoint-example\" {
+        call void @llvm_gc_collect()
+        %n = extractvalue { i64, <2 x ptr addrspace(1)> } %p, 0
+        ret i64 %n }",
+        Some("a vector of references"),
+    ),
+    (
+        "atomic and volatile stores into an object, which has no barrier",
+        "define void @f(ptr addrspace(1) %p, ptr addrspace(1) %q) gc \"statepoint-example\" {
+        store atomic ptr addrspace(1) %q, ptr addrspace(1) %p release, align 8
+        store volatile ptr addrspace(1) %q, ptr addrspace(1) %p
+        %old = atomicrmw xchg ptr addrspace(1) %p, ptr addrspace(1) %q seq_cst
+        call void @llvm_gc_collect()
+        ret void }",
+        None,
+    ),
+];
+
 /// What makes objects of Tally's heap, so that the module is Tally's business.
 fn allocating(gc: &str, space: &str) -> String {
     format!(
@@ -254,6 +335,16 @@ fn statepoints() {
                 &["-passes=rewrite-statepoints-for-gc", "-S", "source.ll", "-o", "module.ll"],
             );
         }
+        check(name, &folder, refused);
+    }
+}
+
+#[test]
+fn modules_without_statepoints() {
+    for (name, module, refused) in WITHOUT_STATEPOINTS {
+        let strategy = if module.contains("coreclr") { "coreclr" } else { "statepoint-example" };
+        let made = allocating(strategy, "addrspace(1)");
+        let folder = Folder::with(&[("module.ll", &format!("{module}\n{made}"))]);
         check(name, &folder, refused);
     }
 }

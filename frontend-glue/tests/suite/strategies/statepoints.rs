@@ -127,6 +127,63 @@ fn ir_with_statepoints_runs_in_all_ways() {
     }
 }
 
+/// As a frontend writes it: without statepoints, with the layout that makes its references non-integral, and with questions
+/// for bases and offsets, which the code generator would not know.
+#[test]
+fn ir_without_statepoints_asks_for_bases_and_offsets() {
+    for strategy in STRATEGIES {
+        let layout = "target datalayout = \"e-m:e-i64:64-f80:128-n8:16:32:64-S128-ni:1\"\n";
+        let folder = Folder::with(&[("list.ll", &format!("{layout}{}", PROGRAM.replace("STRATEGY", strategy)))]);
+        for level in ["0", "1", "2", "3"] {
+            let outcome = folder.tally(&["run", "--zeal", "--opt", level, "list.ll"]);
+            assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), OUTPUT), "{level}: {outcome:?}");
+            folder.build(&["--opt", level, "list.ll"]);
+            collects(&folder, OUTPUT, level);
+        }
+    }
+}
+
+/// What a call's state of deoptimisation names is used while the callee runs: a root must hold it, though nothing else needs it.
+/// The callee looks by the address that it was told beforehand, as who deoptimises would.
+#[test]
+fn state_of_deoptimisation_is_kept_while_the_callee_runs() {
+    let program = r#"
+@address = global i64 0
+declare ptr addrspace(1) @llvm_gc_allocate(i32)
+declare void @llvm_gc_collect()
+define i64 @look() noinline gc "statepoint-example" {
+  call void @llvm_gc_collect()
+  %filler = call ptr addrspace(1) @llvm_gc_allocate(i32 16)
+  store i64 1, ptr addrspace(1) %filler
+  %address = load i64, ptr @address
+  %place = inttoptr i64 %address to ptr
+  %found = load i64, ptr %place
+  ret i64 %found
+}
+define i32 @main() gc "statepoint-example" {
+  %object = call ptr addrspace(1) @llvm_gc_allocate(i32 16)
+  store i64 7, ptr addrspace(1) %object
+  %inside = getelementptr i8, ptr addrspace(1) %object, i64 8
+  %number = ptrtoint ptr addrspace(1) %object to i64
+  store i64 %number, ptr @address
+  %found = call i64 @look() STATE
+  %status = trunc i64 %found to i32
+  %wrong = sub i32 %status, 7
+  ret i32 %wrong
+}
+"#;
+    let kept = program.replace("STATE", "[ \"deopt\"(i32 1, ptr addrspace(1) %inside) ]");
+    let folder = Folder::with(&[("kept.ll", &kept), ("lost.ll", &program.replace("STATE", ""))]);
+    for level in ["0", "1", "2", "3"] {
+        for way in [&["--zeal"][..], &[]] {
+            let outcome = folder.tally(&[&["run", "--opt", level], way, &["kept.ll"]].concat());
+            assert_eq!(outcome.status, Some(0), "{level} {way:?}: {outcome:?}");
+        }
+        let lost = folder.tally(&["run", "--zeal", "--opt", level, "lost.ll"]);
+        assert_ne!(lost.status, Some(0), "{level}: nothing keeps the object");
+    }
+}
+
 #[test]
 fn objects_that_stock_llc_made_of_statepoints_are_linked() {
     let by_turns = STRATEGIES.into_iter().cycle();
