@@ -25,7 +25,7 @@
 //! | [`thread_stack`] | visits all roots of this thread; a flip calls it |
 //!
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and reads the slot
-//! itself. It has no dependencies and no state.
+//! itself. It has no state, and of other crates a hasher alone.
 
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 

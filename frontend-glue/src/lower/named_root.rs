@@ -29,7 +29,6 @@ pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -
 #[cfg(test)]
 mod tests {
     use super::root_id;
-    use stack_roots::STATE_ID;
     use tally_compiled::module::record::LENT_ROOT;
 
     #[test]

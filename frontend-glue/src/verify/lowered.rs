@@ -125,21 +125,22 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
     None
 }
 
-/// An alloca, a place in one, a choice among such, or null.
+/// An alloca, a place in one, a choice among such, or null; or a constant table, which LLVM puts in place of a variable that the
+/// program only fills from it: no word of that leads to an object.
 fn names_a_slot(address: Value) -> bool {
     let (mut seen, mut pending) = (HandleSet::default(), vec![address]);
     while let Some(address) = pending.pop() {
         if !seen.insert(address) {
             continue;
         }
-        match address.opcode() {
+        match address.opcode().or(address.constant_opcode()) {
             Some(Opcode::LLVMAlloca) => {}
             Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
                 pending.push(address.operand(0));
             }
             Some(Opcode::LLVMPHI) => pending.extend(address.incoming().into_iter().map(|(value, _)| value)),
             Some(Opcode::LLVMSelect) => pending.extend([address.operand(1), address.operand(2)]),
-            _ if address.is_null() => {}
+            _ if address.is_null() || address.is_constant_variable() => {}
             _ => return false,
         }
     }

@@ -435,3 +435,40 @@ int main(void) {
 "#;
     prints(&Folder::with(&[("inner.c", PROGRAM)]), "inner.c", &["--roots", "auto"], "292\n");
 }
+
+/// With every pointer a reference a local table of names is a root, until LLVM sees that the program only reads what it was filled
+/// with, and names the constant in its place: in a function of its own, inlined, and of a part of a larger constant.
+#[test]
+fn local_tables_that_become_constants() {
+    const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Text { uint64_t length; char bytes[]; } Text;
+TALLY_DATA_ARRAY_TYPE(Text, length, bytes);
+static char *text_of(const char *bytes) {
+    Text *text = TALLY_NEW_ARRAY(Text, strlen(bytes) + 1);
+    strcpy(text->bytes, bytes);
+    return (char *)text;
+}
+static const char *pick(const char **names, int at) { return names[at]; }
+static __attribute__((noinline)) const char *number(int at) {
+    const char *names[] = {"zero", "one", "two", "three", "four", "five"};
+    text_of("garbage");
+    return names[at];
+}
+static __attribute__((noinline)) const char *colour(int at) {
+    struct { const char *name; int code; } colours[] = {{"red", 1}, {"green", 2}, {"blue", 3}, {"grey", 4}};
+    text_of("garbage");
+    const char *names[] = {"a", "b", "c", "d", "e", "f", "g"};
+    char *kept = text_of("more");
+    text_of("garbage");
+    return kept[8] == 'm' && pick(names, at)[0] ? colours[at].name : "";
+}
+int main(void) {
+    for (int i = 0; i < 4; i++) printf("%s %s\n", number(i), colour(i));
+}
+"#;
+    let expected = "zero red\none green\ntwo blue\nthree grey\n";
+    prints(&Folder::with(&[("tables.c", PROGRAM)]), "tables.c", &["--roots", "auto"], expected);
+}

@@ -1,20 +1,21 @@
 //! Builds the table of a section's calls, or returns the reason why they do not make one.
 //!
-//! Only `FrameTable::build` uses it. It computes the addresses of calls, shares lists of roots, and guards `[FRAME]`
+//! Only `FrameTable::build` uses it, when a program starts: the addresses and lists that are hashed come from its own code, so
+//! nobody chooses them to collide. It computes the addresses of calls, shares lists of roots, and guards `[FRAME]`
 //! at its one weak point: two records for one return address must agree.
 
 use super::{CallSite, FrameTable, PlacedFunction, home};
 use crate::root_records::{BaseRegister, OperandFault, RootSlot};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// A table under construction.
 #[derive(Default)]
 pub(super) struct Builder {
     pub(super) functions: Vec<PlacedFunction>,
-    calls: HashMap<u64, CallSite>,
+    calls: FxHashMap<u64, CallSite>,
     roots: Vec<RootSlot>,
-    lists: HashMap<Vec<RootSlot>, u32>,
+    lists: FxHashMap<Vec<RootSlot>, u32>,
     pub(super) foreign_records: usize,
     needs_unwinder: bool,
     pub(super) counts_from_prologue: bool,
