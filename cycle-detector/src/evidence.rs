@@ -11,9 +11,6 @@
 //!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
 //! ```
 //!
-//! A mark that freed half of what the heap had grown by *paid*: under the deferred plan the next begins with any evidence when the
-//! heap has doubled.
-//!
 //! *Base* is what the last mark found alive, without what was born while it ran, or half of the live heap when there was
 //! no evidence at all, at least an epoch; *turnover* the bytes allocated and logged since. The first bounds the memory:
 //! garbage that no trial finds is less than `GROWTH_MAX` times the live heap and an epoch when a mark begins, and the
@@ -54,24 +51,17 @@ pub(crate) struct Terms {
     of_worthless: u64,
     /// The largest factor of both after marks that found little.
     reluctance_max: u64,
-    /// The most growth that is asked for after a mark that paid, in halves of the base.
-    after_payment: u64,
     /// Epochs whose allocation is no growth.
     epochs: u64,
 }
 
 /// A mark goes beside the program; what it costs is bounded by [`GROWTH_MAX`] and [`TURNOVER`].
 pub(crate) static DEFERRED: Terms =
-    Terms { patience: &PATIENCE, of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, after_payment: 2, epochs: 1 };
+    Terms { patience: &PATIENCE, of_worthless: 2 * GROWTH_MAX, reluctance_max: 1, epochs: 1 };
 
 /// A mark may stop the world, and the cap of garbage makes one due in any case.
-pub(crate) static PROMPT: Terms = Terms {
-    patience: PATIENCE.split_at(2).0,
-    of_worthless: 32 * GROWTH_MAX,
-    reluctance_max: HALVES_MAX,
-    after_payment: u64::MAX,
-    epochs: 0,
-};
+pub(crate) static PROMPT: Terms =
+    Terms { patience: PATIENCE.split_at(2).0, of_worthless: 32 * GROWTH_MAX, reluctance_max: HALVES_MAX, epochs: 0 };
 
 /// A heap, as the decision sees it.
 #[derive(Debug, Clone, Copy)]
@@ -97,10 +87,6 @@ pub(crate) struct Evidence {
     yield_per_suspect: f64,
     /// The factor of patience after marks that found little.
     reluctance: u64,
-    /// Bytes that were not known to be dead when the running mark began.
-    live_at_start: u64,
-    /// The last mark freed most of what the heap had grown by.
-    paid: bool,
     /// Suspects and turnover that the running mark was started for.
     suspects_at_start: u64,
     turnover_at_start: u64,
@@ -127,8 +113,6 @@ impl Evidence {
             turnover: 0,
             yield_per_suspect: 2048.0,
             reluctance: 1,
-            live_at_start: 0,
-            paid: false,
             suspects_at_start: 0,
             turnover_at_start: 0,
             aborted: 0,
@@ -154,7 +138,6 @@ impl Evidence {
         }
         // Growth asked for, in halves of `base`.
         let halves = self.promised(facts).unwrap_or(self.terms.of_worthless) * self.reluctance;
-        let halves = if self.paid { halves.min(self.terms.after_payment) } else { halves };
         let grown = live > self.grown_by(halves, self.base.max(self.start), epoch);
         let turned_over = self.turnover / (TURNOVER * halves.min(HALVES_MAX)) > live.saturating_add(epoch);
         grown || turned_over
@@ -190,8 +173,7 @@ impl Evidence {
     }
 
     /// A mark begins, for so many suspects; or begins anew, with more of them.
-    pub(crate) fn note_start(&mut self, suspects: u64, live: u64) {
-        self.live_at_start = live;
+    pub(crate) fn note_start(&mut self, suspects: u64) {
         self.suspects_at_start += suspects;
         self.turnover_at_start += std::mem::take(&mut self.turnover);
     }
@@ -214,8 +196,6 @@ impl Evidence {
     /// which go with what finalizers need, although they need no finalizer themselves.
     pub(crate) fn learn(&mut self, base: u64, late: u64, freed: u64) {
         (self.aborted, self.turnover_at_start) = (0, 0);
-        let growth = self.live_at_start.saturating_sub(self.base);
-        self.paid = freed >= (growth / 2).max(base / PAYS);
         (self.base, self.start) = (base, base.saturating_add(late));
         self.reluctance = if freed < base / PAYS { (self.reluctance * 2).min(self.terms.reluctance_max) } else { 1 };
         match std::mem::take(&mut self.suspects_at_start) {
@@ -282,27 +262,6 @@ mod tests {
         }
     }
 
-    /// Where marks pay, the next does not wait until what suspects promise is much: the heap had grown by a tenfold.
-    #[test]
-    fn mark_that_paid_is_followed_by_one_at_the_next_doubling() {
-        for (terms, freed, due) in [
-            (&DEFERRED, 15, 10 + 10 + DEFERRED.epochs),
-            (&DEFERRED, 14, 10 + 80 + DEFERRED.epochs),
-            (&PROMPT, 15, 10 + 1280),
-            (&PROMPT, 14, 10 + 1280),
-        ] {
-            let mut evidence = Evidence { base: 10 * MIB, ..Evidence::new(terms) };
-            evidence.note_start(1, 40 * MIB);
-            evidence.learn(10 * MIB, 0, freed * MIB);
-            evidence.yield_per_suspect = 0.0;
-            assert!(!evidence.is_enough(facts(due, 1)) && evidence.is_enough(facts(due + 1, 1)), "{freed} {terms:?}");
-        }
-        let mut evidence = Evidence { base: 10 * MIB, ..Evidence::new(&DEFERRED) };
-        evidence.note_start(1, 10 * MIB);
-        evidence.learn(10 * MIB, 0, MIB);
-        assert!(!evidence.paid, "it has freed half of no growth, but hardly anything");
-    }
-
     /// A mark that was given up has judged nothing: the next waits for growth, but hurries as it would have without that one.
     #[test]
     fn what_a_mark_that_was_given_up_found_is_no_bound() {
@@ -310,7 +269,7 @@ mod tests {
         let is_overdue = |evidence: &Evidence, live| evidence.is_overdue(live * MIB, MIB);
         let mut evidence = evidence;
         assert!(evidence.is_enough(facts(40, 1)) && !is_overdue(&evidence, 40));
-        evidence.note_start(1, 0);
+        evidence.note_start(1);
         evidence.note_abort(40 * MIB);
         assert!(!evidence.is_enough(facts(40, 1)), "it would be given up again");
         assert!(evidence.is_enough(facts(62, 1)) && is_overdue(&evidence, 62));
@@ -320,11 +279,11 @@ mod tests {
     #[test]
     fn suspects_of_a_mark_that_is_given_up_count_again() {
         let mut evidence = Evidence::new(&PROMPT);
-        evidence.note_start(3, 0);
-        evidence.note_start(4, 0);
+        evidence.note_start(3);
+        evidence.note_start(4);
         assert_eq!(evidence.note_abort(0), 7);
         assert_eq!(evidence.note_abort(0), 0, "the next was given up before it began");
-        evidence.note_start(5, 0);
+        evidence.note_start(5);
         evidence.learn(MIB, 0, MIB);
         assert_eq!(evidence.note_abort(0), 0, "they have been judged");
     }

@@ -85,18 +85,20 @@ impl Program {
         let mut argv: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
         let argc = argv.len() as c_int;
         argv.push(std::ptr::null_mut());
-        // SAFETY: `main` was compiled as C's main; one with fewer parameters may be called with all three; argument
-        // strings and array live to the end of the process.
-        let status = unsafe {
-            DESTRUCTORS.set(self.destructors).expect("a process runs one program");
-            libc::atexit(run_destructors);
-            for function in self.constructors {
-                call(function);
-            }
-            let main: extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int =
-                std::mem::transmute(self.main);
-            main(argc, argv.leak().as_mut_ptr(), environ)
-        };
+        DESTRUCTORS.set(self.destructors).expect("a process runs one program");
+        // SAFETY: the function takes nothing and unwinds nowhere.
+        unsafe { libc::atexit(run_destructors) };
+        for function in self.constructors {
+            // SAFETY: a constructor of the program, whose code lives to the end of the process.
+            unsafe { call(function) };
+        }
+        // SAFETY: `main` was compiled as C's main; one with fewer parameters may be called with all three.
+        let main: extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int =
+            unsafe { std::mem::transmute(self.main) };
+        // SAFETY: C's variable, which nothing writes to meanwhile.
+        let environment = unsafe { environ };
+        // Argument strings and array live to the end of the process.
+        let status = main(argc, argv.leak().as_mut_ptr(), environment);
         std::mem::forget(self.linker);
         std::process::exit(status)
     }

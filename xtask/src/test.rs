@@ -24,12 +24,8 @@ pub struct Arguments {
 /// Runs the tests of the workspace.
 pub fn test(arguments: &Arguments) -> Outcome {
     setup::ensure(setup::BUILD)?;
-    let suites = Suites { tally: run::build_tally()?, clang_once: fresh_folder("clang-once")? };
-    // The suites of the command run the one of their own profile, and link its library, which no test depends on.
     let all = arguments.rest.is_empty();
-    let own_profile: &[&str] =
-        if all { &["--workspace", "--lib", "--bins", "--tests"] } else { &["-p", "tally-llvm", "-p", "aot-runtime"] };
-    process::must_succeed(process::cargo().arg("build").args(own_profile))?;
+    let suites = Suites { tally: built(all)?, clang_once: fresh_folder("clang-once")? };
     if !all || !has_nextest() {
         let mut tests = suites.cargo(&["test", "--no-fail-fast"]);
         if !names_a_package(&arguments.rest) {
@@ -43,6 +39,19 @@ pub fn test(arguments: &Arguments) -> Outcome {
         process::must_succeed(&mut suites.cargo(&["test", "--workspace", "--doc", "--no-fail-fast", "--quiet"]));
     tests.and(examples)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the command, and what the tests need in their own profile: all tests of the workspace, or what their suites start and link,
+/// which no test depends on. Both profiles at once: each ends in one large crate, which keeps one processor.
+fn built(all: bool) -> Result<PathBuf, Failure> {
+    let own_profile: &[&str] =
+        if all { &["--workspace", "--lib", "--bins", "--tests"] } else { &["-p", "tally-llvm", "-p", "aot-runtime"] };
+    std::thread::scope(|scope| {
+        let own = scope.spawn(|| process::must_succeed(process::cargo().arg("build").args(own_profile)));
+        let tally = run::build_tally();
+        own.join().expect("starting a process does not panic")?;
+        tally
+    })
 }
 
 /// What the suites are told.

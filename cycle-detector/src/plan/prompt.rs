@@ -55,7 +55,7 @@ pub(crate) struct PromptDriver {
     /// What roots hold.
     held: RootSnapshot,
     /// Trials over exact counts.
-    rings: ExactTrials,
+    trials: ExactTrials,
     /// Trials of all young objects together.
     batch: Batch,
     /// Candidates between two rounds of trials.

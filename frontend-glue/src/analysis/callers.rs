@@ -18,18 +18,23 @@ pub fn of_name<'ctx>(module: &Module<'ctx>, name: &str) -> Vec<FunctionValue<'ct
 /// The functions with an instruction that uses `callee`; one may appear several times.
 pub fn of(callee: FunctionValue<'_>) -> Vec<FunctionValue<'_>> {
     let mut callers = Vec::new();
-    // SAFETY: the module is alive and is not changed while its uses are followed. A user that is no
-    // instruction (a constant) is in no function; an instruction of a module is in a block of one.
-    unsafe {
-        let mut reference = LLVMGetFirstUse(callee.as_value_ref());
-        while !reference.is_null() {
-            let instruction = LLVMIsAInstruction(LLVMGetUser(reference));
-            if !instruction.is_null() {
-                let function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
-                callers.extend(FunctionValue::new(function));
-            }
-            reference = LLVMGetNextUse(reference);
+    // SAFETY: the module is alive and is not changed while its uses are followed.
+    let mut reference = unsafe { LLVMGetFirstUse(callee.as_value_ref()) };
+    while !reference.is_null() {
+        // SAFETY: as above.
+        let user = unsafe { LLVMGetUser(reference) };
+        // SAFETY: a live value. One that is no instruction (a constant) is in no function.
+        let instruction = unsafe { LLVMIsAInstruction(user) };
+        if !instruction.is_null() {
+            // SAFETY: an instruction of a module is in a block.
+            let block = unsafe { LLVMGetInstructionParent(instruction) };
+            // SAFETY: which is in a function.
+            let function = unsafe { LLVMGetBasicBlockParent(block) };
+            // SAFETY: a live function.
+            callers.extend(unsafe { FunctionValue::new(function) });
         }
+        // SAFETY: as above.
+        reference = unsafe { LLVMGetNextUse(reference) };
     }
     callers
 }

@@ -119,7 +119,9 @@ pub unsafe fn read(address: u64) -> Vec<Entry> {
     (0..count)
         .map(|i| {
             // SAFETY: the caller's duty; the first word counts the entries that follow; `i` is below the count.
-            let [priority, function] = unsafe { words.add(1 + 2 * i).cast::<[u64; 2]>().read() };
+            let entry = unsafe { words.add(1 + 2 * i) };
+            // SAFETY: as above.
+            let [priority, function] = unsafe { entry.cast::<[u64; 2]>().read() };
             Entry { priority, function }
         })
         .collect()
@@ -147,7 +149,9 @@ fn take<'ctx>(module: &Module<'ctx>, kind: Kind) -> Vec<Element<'ctx>> {
 /// Reads `[n x { i32 priority, ptr function, ptr data }]`, of which a part or the whole may be zero or undefined.
 fn elements<'ctx>(initializer: LLVMValueRef) -> Vec<Element<'ctx>> {
     // SAFETY: the initializer is a live constant.
-    if unsafe { LLVMIsNull(initializer) != 0 || LLVMIsUndef(initializer) != 0 } {
+    let is_null = unsafe { LLVMIsNull(initializer) } != 0;
+    // SAFETY: as above.
+    if is_null || unsafe { LLVMIsUndef(initializer) } != 0 {
         return Vec::new();
     }
     let members = (0..).map_while(|index| member(initializer, index));
@@ -174,12 +178,15 @@ fn member(aggregate: LLVMValueRef, index: u32) -> Option<LLVMValueRef> {
 }
 
 fn comdat_of(data: PointerValue) -> Option<Comdat> {
-    // SAFETY: a live value; the comdat is read of a global only, and null means it has none.
-    unsafe {
-        let global = LLVMIsAGlobalObject(data.as_value_ref());
-        let comdat = if global.is_null() { std::ptr::null_mut() } else { LLVMGetComdat(global) };
-        (!comdat.is_null()).then(|| Comdat::new(comdat))
+    // SAFETY: a live value.
+    let global = unsafe { LLVMIsAGlobalObject(data.as_value_ref()) };
+    if global.is_null() {
+        return None;
     }
+    // SAFETY: a live global.
+    let comdat = unsafe { LLVMGetComdat(global) };
+    // SAFETY: null, which means that it has none, is left out.
+    (!comdat.is_null()).then(|| unsafe { Comdat::new(comdat) })
 }
 
 fn add_table<'ctx>(module: &Module<'ctx>, name: &str, elements: &[Element<'ctx>]) {

@@ -41,17 +41,15 @@ impl CrashNet {
         SPREAD.store(true, Relaxed);
         out_of_memory::end_in_words();
         let before = SIGNALS.map(|signal| {
-            // SAFETY: both structs are valid for the calls; all-zero is a valid `sigaction`. The
-            // handler does only what a signal handler may. It runs on the alternate stack that the
-            // Rust runtime gave the main thread, so a stack overflow gets its message, too.
-            unsafe {
-                let mut before: sigaction = std::mem::zeroed();
-                let mut ours: sigaction = std::mem::zeroed();
-                ours.sa_sigaction = stop as *const () as usize;
-                ours.sa_flags = libc::SA_ONSTACK;
-                libc::sigaction(signal, &ours, &mut before);
-                before
-            }
+            // SAFETY: all-zero is a valid `sigaction`.
+            let mut before: sigaction = unsafe { std::mem::zeroed() };
+            let mut ours = before;
+            ours.sa_sigaction = stop as *const () as usize;
+            ours.sa_flags = libc::SA_ONSTACK;
+            // SAFETY: both structs are valid for the call. The handler does only what a signal handler may. It runs on the
+            // alternate stack that the Rust runtime gave the main thread, so a stack overflow gets its message, too.
+            unsafe { libc::sigaction(signal, &ours, &mut before) };
+            before
         });
         CrashNet { before }
     }
@@ -142,17 +140,18 @@ mod tests {
     /// The wait status of a child that does `act`.
     fn child(act: impl FnOnce()) -> c_int {
         // SAFETY: the child does nothing but change signal actions, raise one and exit.
-        unsafe {
-            let pid = libc::fork();
-            if pid == 0 {
-                act();
-                libc::raise(SIGABRT);
-                libc::_exit(0);
-            }
-            let mut status = 0;
-            assert_eq!(libc::waitpid(pid, &mut status, 0), pid);
-            status
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            act();
+            // SAFETY: raises a signal in the child.
+            unsafe { libc::raise(SIGABRT) };
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(0) };
         }
+        let mut status = 0;
+        // SAFETY: a child of this process, and a place for its status.
+        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+        status
     }
 
     #[test]

@@ -52,29 +52,29 @@ impl Drop for MemoryLimit {
 fn lower_to(bytes: u64) -> Option<rlimit> {
     let most = taken()?.saturating_add(AT_LEAST).saturating_add(bytes.saturating_mul(TIMES));
     let mut before = rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
-    // SAFETY: reads two numbers, and sets the first to a lower one, which every process may.
-    unsafe {
-        if libc::getrlimit(RLIMIT_AS, &mut before) != 0 || before.rlim_cur <= most {
-            return None;
-        }
-        (libc::setrlimit(RLIMIT_AS, &rlimit { rlim_cur: most, ..before }) == 0).then_some(before)
+    // SAFETY: reads two numbers.
+    let is_read = unsafe { libc::getrlimit(RLIMIT_AS, &mut before) } == 0;
+    if !is_read || before.rlim_cur <= most {
+        return None;
     }
+    // SAFETY: sets the first to a lower one, which every process may.
+    let is_set = unsafe { libc::setrlimit(RLIMIT_AS, &rlimit { rlim_cur: most, ..before }) } == 0;
+    is_set.then_some(before)
 }
 
 /// Address space that the process takes now: the first number of `statm`, in pages of 4 KiB. Allocates nothing: the
 /// crash net calls this, too.
 pub(crate) fn taken() -> Option<u64> {
     let mut text = [0_u8; 64];
-    // SAFETY: a path that ends in NUL, and a buffer of the length that is given; a signal handler may do the same.
-    let length = unsafe {
-        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
-        libc::close(file);
-        length
-    };
+    // SAFETY: a path that ends in NUL; a signal handler may do this and what follows.
+    let file = unsafe { libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if file < 0 {
+        return None;
+    }
+    // SAFETY: an open file, and a buffer of the length that is given.
+    let length = unsafe { libc::read(file, text.as_mut_ptr().cast(), text.len()) };
+    // SAFETY: it is open, and not used afterwards.
+    unsafe { libc::close(file) };
     let text = str::from_utf8(&text[..usize::try_from(length).ok()?]).ok()?;
     Some(text.split(' ').next()?.parse::<u64>().ok()? << 12)
 }

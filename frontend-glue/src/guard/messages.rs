@@ -81,14 +81,12 @@ extern "C" fn hear(diagnostic: LLVMDiagnosticInfoRef, _: *mut c_void) {
         // Optimisation remarks and notes were not requested here.
         LLVMDiagnosticSeverity::LLVMDSRemark | LLVMDiagnosticSeverity::LLVMDSNote => return,
     };
-    // SAFETY: LLVM passes a live diagnostic for the time of this call; the text is ours to dispose of, which happens
-    // after the copy.
-    let text = unsafe {
-        let raw = LLVMGetDiagInfoDescription(diagnostic);
-        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
-        LLVMDisposeMessage(raw);
-        text
-    };
+    // SAFETY: LLVM passes a live diagnostic for the time of this call.
+    let raw = unsafe { LLVMGetDiagInfoDescription(diagnostic) };
+    // SAFETY: a C string, which is ours.
+    let text = unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned();
+    // SAFETY: ours to dispose of, and copied.
+    unsafe { LLVMDisposeMessage(raw) };
     HEARD.with_borrow_mut(|heard| heard.push(Message { is_error, text }));
 }
 

@@ -36,20 +36,18 @@ unsafe extern "C" {
 
 /// Sets the handlers: from now on the process ends with a message when LLVM or C++ code gets no memory.
 pub(crate) fn end_in_words() {
-    // SAFETY: functions that never return, as both require of a handler; none of LLVM's is installed yet.
-    unsafe {
-        install_bad_alloc_error_handler(of_llvm, std::ptr::null_mut());
-        set_new_handler(Some(of_new));
-    }
+    // SAFETY: a function that never returns, as is required of a handler; none of LLVM's is installed yet.
+    unsafe { install_bad_alloc_error_handler(of_llvm, std::ptr::null_mut()) };
+    // SAFETY: likewise a function that never returns.
+    unsafe { set_new_handler(Some(of_new)) };
 }
 
 /// Removes the handlers of [`end_in_words`].
 pub(crate) fn as_before() {
-    // SAFETY: both were set there; without a handler `new` throws, as ever.
-    unsafe {
-        remove_bad_alloc_error_handler();
-        set_new_handler(None);
-    }
+    // SAFETY: it was set there.
+    unsafe { remove_bad_alloc_error_handler() };
+    // SAFETY: without a handler `new` throws, as ever.
+    unsafe { set_new_handler(None) };
 }
 
 /// Records that an object is being made, until it is dropped.

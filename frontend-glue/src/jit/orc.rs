@@ -55,27 +55,28 @@ impl Linker {
     pub fn new() -> Result<Linker, LinkError> {
         target::initialize();
         let mut jit = std::ptr::null_mut();
-        // SAFETY: the builder is made here and consumed by the call.
-        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()) })?;
-        // SAFETY: the JIT was just made and lives until `Linker` is dropped, the library with it, and the box of
-        // reports a little longer (fields are dropped after `drop`); the generator is made by the first call and handed
-        // over by the second; no filter means that every symbol of the process passes.
-        unsafe {
-            let session = LLVMOrcLLJITGetExecutionSession(jit);
-            let library = LLVMOrcExecutionSessionCreateBareJITDylib(session, c"program".as_ptr());
-            let linker = Linker { jit, library, reported: Box::default() };
-            let reported = (&raw const *linker.reported).cast_mut().cast::<c_void>();
-            LLVMOrcExecutionSessionSetErrorReporter(session, report, reported);
-            let mut process = std::ptr::null_mut();
-            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
-                &mut process,
-                LLVMOrcLLJITGetGlobalPrefix(jit),
-                None,
-                std::ptr::null_mut(),
-            ))?;
-            LLVMOrcJITDylibAddGenerator(library, process);
-            Ok(linker)
-        }
+        // SAFETY: makes a builder.
+        let builder = unsafe { LLVMOrcCreateLLJITBuilder() };
+        // SAFETY: the builder is consumed by the call.
+        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, builder) })?;
+        // SAFETY: the JIT was just made and lives until `Linker` is dropped.
+        let session = unsafe { LLVMOrcLLJITGetExecutionSession(jit) };
+        // SAFETY: the session lives as long as the JIT, and so does the library.
+        let library = unsafe { LLVMOrcExecutionSessionCreateBareJITDylib(session, c"program".as_ptr()) };
+        let linker = Linker { jit, library, reported: Box::default() };
+        let reported = (&raw const *linker.reported).cast_mut().cast::<c_void>();
+        // SAFETY: the box of reports lives a little longer than the JIT (fields are dropped after `drop`).
+        unsafe { LLVMOrcExecutionSessionSetErrorReporter(session, report, reported) };
+        let mut process = std::ptr::null_mut();
+        // SAFETY: the JIT is alive.
+        let prefix = unsafe { LLVMOrcLLJITGetGlobalPrefix(jit) };
+        // SAFETY: makes a generator; no filter means that every symbol of the process passes.
+        check(unsafe {
+            LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&mut process, prefix, None, std::ptr::null_mut())
+        })?;
+        // SAFETY: the generator is handed over.
+        unsafe { LLVMOrcJITDylibAddGenerator(library, process) };
+        Ok(linker)
     }
 
     /// Defines symbols that lie at known addresses of this process.
@@ -97,9 +98,10 @@ impl Linker {
                 }
             })
             .collect();
-        // SAFETY: the pairs are live for the call, which takes over their interned names; the
-        // library takes over the definitions.
-        check(unsafe { LLVMOrcJITDylibDefine(self.library, LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len())) })
+        // SAFETY: the pairs are live for the call, which takes over their interned names.
+        let definitions = unsafe { LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len()) };
+        // SAFETY: the library takes over the definitions.
+        check(unsafe { LLVMOrcJITDylibDefine(self.library, definitions) })
     }
 
     /// Adds an object; `name` appears in messages.
@@ -127,20 +129,23 @@ impl Linker {
         self.reported().clear();
         let name = c_string(symbol);
         let (sender, answer) = mpsc::channel::<Answer>();
-        // SAFETY: the JIT and the library are alive; the interned name is consumed by the lookup
-        // set; the sender lives until its only use, in `deliver`, has happened: `recv` waits for
-        // that.
+        // SAFETY: the JIT is alive, and the name ends in NUL.
+        let interned = unsafe { LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()) };
+        let mut order = LLVMOrcCJITDylibSearchOrderElement {
+            JD: self.library,
+            JDLookupFlags: LLVMOrcJITDylibLookupFlags::LLVMOrcJITDylibLookupFlagsMatchAllSymbols,
+        };
+        let mut wanted = LLVMOrcCLookupSetElement {
+            Name: interned,
+            LookupFlags: LLVMOrcSymbolLookupFlags::LLVMOrcSymbolLookupFlagsRequiredSymbol,
+        };
+        // SAFETY: the JIT is alive.
+        let session = unsafe { LLVMOrcLLJITGetExecutionSession(self.jit) };
+        // SAFETY: the session and the library are alive; the interned name is consumed by the lookup set; the sender lives until its
+        // only use, in `deliver`, has happened: `recv` waits for that.
         unsafe {
-            let mut order = LLVMOrcCJITDylibSearchOrderElement {
-                JD: self.library,
-                JDLookupFlags: LLVMOrcJITDylibLookupFlags::LLVMOrcJITDylibLookupFlagsMatchAllSymbols,
-            };
-            let mut wanted = LLVMOrcCLookupSetElement {
-                Name: LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()),
-                LookupFlags: LLVMOrcSymbolLookupFlags::LLVMOrcSymbolLookupFlagsRequiredSymbol,
-            };
             LLVMOrcExecutionSessionLookup(
-                LLVMOrcLLJITGetExecutionSession(self.jit),
+                session,
                 LLVMOrcLookupKind::LLVMOrcLookupKindStatic,
                 &mut order,
                 1,
@@ -227,13 +232,13 @@ fn check(error: LLVMErrorRef) -> Result<(), LinkError> {
 }
 
 fn take_message(error: LLVMErrorRef) -> String {
-    // SAFETY: the error is not null and consumed here; its message is copied, then disposed of.
-    unsafe {
-        let raw = LLVMGetErrorMessage(error);
-        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(raw);
-        text
-    }
+    // SAFETY: the error is not null and consumed here.
+    let raw = unsafe { LLVMGetErrorMessage(error) };
+    // SAFETY: a C string, which is ours.
+    let text = unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned();
+    // SAFETY: ours to dispose of, and copied.
+    unsafe { LLVMDisposeErrorMessage(raw) };
+    text
 }
 
 extern "C" fn report(context: *mut c_void, error: LLVMErrorRef) {

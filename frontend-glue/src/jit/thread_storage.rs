@@ -64,22 +64,22 @@ fn make(variable: &Description, number: usize) -> *mut u8 {
     }
     let layout =
         Layout::from_size_align(variable.size.max(1) as usize, variable.align as usize).expect("LLVM's layout");
-    // SAFETY: the layout is not empty; the content is as long as the copy; the table is this thread's.
-    unsafe {
-        let copy = alloc_zeroed(layout);
-        if copy.is_null() {
-            handle_alloc_error(layout);
-        }
-        if !variable.content.is_null() {
-            copy.copy_from_nonoverlapping(variable.content, variable.size as usize);
-        }
-        let copies = &mut *COPIES.get();
-        if copies.by_number.len() <= number {
-            copies.by_number.resize(number + 1, None);
-        }
-        copies.by_number[number] = Some((copy, layout));
-        copy
+    // SAFETY: the layout is not empty.
+    let copy = unsafe { alloc_zeroed(layout) };
+    if copy.is_null() {
+        handle_alloc_error(layout);
     }
+    if !variable.content.is_null() {
+        // SAFETY: the content is as long as the copy.
+        unsafe { copy.copy_from_nonoverlapping(variable.content, variable.size as usize) };
+    }
+    // SAFETY: the table is this thread's, and nothing else here refers to it.
+    let copies = unsafe { &mut *COPIES.get() };
+    if copies.by_number.len() <= number {
+        copies.by_number.resize(number + 1, None);
+    }
+    copies.by_number[number] = Some((copy, layout));
+    copy
 }
 
 /// Makes the thread's end call `thread_ended`.

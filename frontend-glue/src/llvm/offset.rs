@@ -53,7 +53,9 @@ impl Value {
         let mut offset = 0;
         for place in 0..count {
             // SAFETY: [HANDLE] LLVM keeps `count` indices there while the instruction is not changed.
-            let index = unsafe { *first.add(place) };
+            let index = unsafe { first.add(place) };
+            // SAFETY: [HANDLE] as above.
+            let index = unsafe { *index };
             let is_struct = inner.is_structure();
             let member = inner.members()[if is_struct { index as usize } else { 0 }].0;
             offset += if is_struct {

@@ -96,6 +96,7 @@ fn no_word_becomes_an_object_or_a_slot() {
         ("used(ObjectRef::of_word(8));", UNSAFE_FUNCTION),
         ("used(Slot::from_address(8));", UNSAFE_FUNCTION),
         ("used(TypeInfo::of_meta(7));", UNSAFE_FUNCTION),
+        ("object.set_meta(7);", "E0624"),
         ("used(tally_heap::TypeId(7).info());", "E0603"),
         ("used(info.decode(8));", UNSAFE_FUNCTION),
         ("info.for_each_reference_in_root(8, |_| {});", UNSAFE_FUNCTION),

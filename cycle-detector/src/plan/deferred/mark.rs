@@ -141,7 +141,7 @@ impl DeferredDriver {
         (mark.finalizable_found, mark.looks_for_owners) = (false, false);
         mark.live_at_start = heap.statistics.live_objects;
         mark.bytes_at_start = heap.statistics.live_bytes;
-        mark.evidence.note_start(std::mem::take(&mut heap.suspects), judged::live_bytes(heap));
+        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
         self.trials.in_doubt = false;
         heap.set_poll(true);
     }

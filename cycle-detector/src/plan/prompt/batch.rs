@@ -90,7 +90,7 @@ impl Default for Batch {
 impl Batch {
     /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not
     /// paid lately.
-    pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut ExactTrials, always: bool) -> Judged {
+    pub(crate) fn judge(&mut self, heap: &mut Heap, trials: &mut ExactTrials, always: bool) -> Judged {
         let mut judged = Judged::default();
         if !always && !heap.prompt.cells.nursery.is_due() {
             return judged;
@@ -102,19 +102,19 @@ impl Batch {
         if !self.has_memory_for(young.members_max, blocks.len()) {
             self.let_grow_up(heap, blocks, cells);
         } else if always || self.passed_over >= self.every {
-            self.judge_blocks(heap, rings, blocks, &mut judged);
+            self.judge_blocks(heap, trials, blocks, &mut judged);
             self.learn(&judged, cells);
             self.passed_over = 0;
         } else if (self.cells_passed_over + cells) * BYTES_PER_OBJECT > heap.kept_bytes() / UNSEEN {
-            self.probe(heap, rings, (blocks, cells), &mut judged);
+            self.probe(heap, trials, (blocks, cells), &mut judged);
         } else {
             self.let_grow_up(heap, blocks, cells);
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
         heap.prompt.cells.end_youth(young, &lists);
         // A root may have released them.
-        alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
-        rings.note_seeds(heap);
+        alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| trials.seed(heap, object));
+        trials.note_seeds(heap);
         judged
     }
 
@@ -133,18 +133,24 @@ impl Batch {
     }
 
     /// Judges the last block; if that has paid, the rest, too.
-    fn probe(&mut self, heap: &mut Heap, rings: &mut ExactTrials, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
+    fn probe(
+        &mut self,
+        heap: &mut Heap,
+        trials: &mut ExactTrials,
+        (blocks, cells): (&[u32], u64),
+        judged: &mut Judged,
+    ) {
         let (rest, last) = blocks.split_at(blocks.len().saturating_sub(1));
         // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
-        self.judge_blocks(heap, rings, last, judged);
+        self.judge_blocks(heap, trials, last, judged);
         let seen = cells * last.len() as u64 / blocks.len().max(1) as u64;
         // SAFETY: [OWNED] a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
         if judged.freed * PAYS >= seen {
             // SAFETY: [OWNED] a block of this heap.
             last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
-            self.judge_blocks(heap, rings, rest, judged);
+            self.judge_blocks(heap, trials, rest, judged);
             // SAFETY: [OWNED] a block of this heap.
             last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
             self.learn(judged, cells);
@@ -157,9 +163,9 @@ impl Batch {
         }
     }
 
-    fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32], judged: &mut Judged) {
+    fn judge_blocks(&mut self, heap: &mut Heap, trials: &mut ExactTrials, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
-        self.spread(heap, rings, blocks);
+        self.spread(heap, trials, blocks);
         if self.has_special && heap.marks_in_slices() {
             self.leave_to_mark(heap, blocks);
         }
@@ -174,12 +180,12 @@ impl Batch {
         dead.iter().for_each(|&object| heap.dismantle(object));
         let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
         match self.forgot_outward {
-            false => self.release_outward(heap, rings),
-            true => release_outward_of(heap, rings, blocks),
+            false => self.release_outward(heap, trials),
+            true => release_outward_of(heap, trials, blocks),
         }
         judged.freed += self.free(heap, blocks);
-        rings.note_seeds(heap);
-        note_let_go(heap, rings, let_go);
+        trials.note_seeds(heap);
+        note_let_go(heap, trials, let_go);
     }
 
     fn subtract(&mut self, heap: &mut Heap, blocks: &[u32]) -> u64 {
@@ -238,14 +244,14 @@ impl Batch {
         }
     }
 
-    fn spread(&mut self, heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32]) {
+    fn spread(&mut self, heap: &mut Heap, trials: &mut ExactTrials, blocks: &[u32]) {
         for &block in blocks {
             // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.count() > SETTLED {
                     let header = object.header();
                     if header != 0 && is_member(object, header) && !REACHED.get(object.granule()) {
-                        rings.seed(heap, object);
+                        trials.seed(heap, object);
                         self.show(object);
                     }
                 }
@@ -304,13 +310,13 @@ impl Batch {
     }
 
     /// Objects outside lose the references from dead members.
-    fn release_outward(&mut self, heap: &mut Heap, rings: &mut ExactTrials) {
+    fn release_outward(&mut self, heap: &mut Heap, trials: &mut ExactTrials) {
         for (place, &(holder, target)) in self.outward.iter().enumerate() {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
                 soon.prefetch_count();
             }
             if !REACHED.get(holder.granule()) {
-                rings.release(heap, target);
+                trials.release(heap, target);
             }
         }
     }
@@ -356,13 +362,13 @@ impl Batch {
 /// The same, by another look at the dead members. No non-member has joined the batch since; one that is held for its
 /// finalizer may look like none.
 #[cold]
-fn release_outward_of(heap: &mut Heap, rings: &mut ExactTrials, blocks: &[u32]) {
+fn release_outward_of(heap: &mut Heap, trials: &mut ExactTrials, blocks: &[u32]) {
     // SAFETY: [OWNED] a block of this heap.
     for object in blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells()) {
         if object.meta() != 0 && is_dead(object) {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if !is_young_member(target) && !is_shown(target) {
-                    rings.release(heap, target);
+                    trials.release(heap, target);
                 }
             });
         }
@@ -394,11 +400,11 @@ fn is_shown(object: ObjectRef) -> bool {
 
 /// Survivors that ephemerons have released because their keys died in the batch. That took a reference from them
 /// before they had grown up, when it is not noted; a ring was lost if that was its last reference from outside.
-fn note_let_go(heap: &mut Heap, rings: &mut ExactTrials, let_go: List<ObjectRef>) {
+fn note_let_go(heap: &mut Heap, trials: &mut ExactTrials, let_go: List<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {
-            rings.seed(heap, object);
-            rings.note_seeds(heap);
+            trials.seed(heap, object);
+            trials.note_seeds(heap);
         }
     }
 }

@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn trials_that_always_fail_follow_two_references_a_cell_at_most() {
-        let mut rings = ExactTrials::default();
+        let mut trials = ExactTrials::default();
         let (mut followed, cells) = (0, 10_000_000);
         for _ in 0..cells / 1000 {
-            rings.fill_budget(1000);
+            trials.fill_budget(1000);
             for (level, &members) in LEVELS.iter().enumerate() {
-                while rings.can_pay(level) {
-                    rings.budget.pay(level, members as i64 * 2);
+                while trials.can_pay(level) {
+                    trials.budget.pay(level, members as i64 * 2);
                     followed += members as i64 * 2;
                 }
             }
@@ -69,12 +69,12 @@ mod tests {
 
     #[test]
     fn small_trials_that_always_succeed_never_run_out() {
-        let mut rings = ExactTrials::default();
+        let mut trials = ExactTrials::default();
         for _ in 0..100_000 {
-            assert!(rings.can_pay(0));
-            rings.budget.pay(0, 8);
-            rings.edges = 8;
-            rings.reward(0, 4);
+            assert!(trials.can_pay(0));
+            trials.budget.pay(0, 8);
+            trials.edges = 8;
+            trials.reward(0, 4);
         }
     }
 }

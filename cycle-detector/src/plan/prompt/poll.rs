@@ -89,35 +89,35 @@ impl PromptDriver {
         self.open_round(heap);
         self.find_held(heap);
         let protected = hold_protected(heap);
-        self.rings.unbounded = unbounded;
+        self.trials.unbounded = unbounded;
         let mut freed = self.batch_round(heap, unbounded);
-        let judges = unbounded || self.rings.are_due(heap);
+        let judges = unbounded || self.trials.are_due(heap);
         if judges {
             self.held.set_marks(true);
             let bounded = heap.marks_in_slices() && !unbounded;
-            self.rings.slice = if bounded { trial_slice(heap, start) } else { Slice::default() };
-            self.rings.levels = if bounded { SLICED_LEVELS } else { LEVELS.len() };
-            freed += self.rings_round(heap, unbounded);
+            self.trials.slice = if bounded { trial_slice(heap, start) } else { Slice::default() };
+            self.trials.levels = if bounded { SLICED_LEVELS } else { LEVELS.len() };
+            freed += self.trial_rounds(heap, unbounded);
             self.held.set_marks(false);
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
             // The others have their turn with the next batch, if not before.
-            true if self.rings.slice.has_ended() => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
+            true if self.trials.slice.has_ended() => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
         };
         release_protected(protected);
         heap.statistics.cyclic_garbage_objects += freed;
-        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+        heap.prompt.candidates_elsewhere = self.trials.waiting() + self.trials.left_over();
         self.close_round(heap);
     }
 
-    fn rings_round(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
+    fn trial_rounds(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
         let full = heap.candidates.len() >= heap.prompt.round_at;
         let (before, mut freed) = (heap.statistics.trial_edges, 0);
         loop {
-            let more = self.rings.round(heap, &mut self.stops.report, unbounded);
+            let more = self.trials.round(heap, &mut self.stops.report, unbounded);
             freed += more;
             // An object that lost a reference from a dead ring may be part of another.
             if !unbounded || more == 0 {
@@ -137,7 +137,7 @@ impl PromptDriver {
     }
 
     fn batch_round(&mut self, heap: &mut Heap, always: bool) -> u64 {
-        let judged = self.batch.judge(heap, &mut self.rings, always);
+        let judged = self.batch.judge(heap, &mut self.trials, always);
         heap.statistics.trial_edges += judged.edges;
         self.stops.report.freed_by_trial += judged.freed;
         judged.freed
@@ -149,7 +149,7 @@ impl PromptDriver {
         let freed = self.batch_round(heap, true);
         release_protected(protected);
         heap.statistics.cyclic_garbage_objects += freed;
-        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+        heap.prompt.candidates_elsewhere = self.trials.waiting() + self.trials.left_over();
     }
 
     pub(crate) fn open_round(&mut self, heap: &mut Heap) {

@@ -3,17 +3,19 @@
 use super::stock::{LEVELS, collects, llc};
 use tally_kit::folder::Folder;
 
-/// LLVM's own example, test/CodeGen/Generic/GC/alloc_loop.ll, with fewer rounds.
+/// LLVM's own example, test/CodeGen/Generic/GC/alloc_loop.ll, with fewer rounds, and a tenth of them if there is an argument.
 const ALLOC_LOOP: &str = r#"
 declare ptr @llvm_gc_allocate(i32)
 declare void @llvm_gc_initialize(i32)
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 
-define i32 @main() gc "shadow-stack" {
+define i32 @main(i32 %words, ptr %arguments) gc "shadow-stack" {
 entry:
   %A = alloca ptr
   %B = alloca ptr
+  %alone = icmp eq i32 %words, 1
+  %rounds = select i1 %alone, i32 200000, i32 20000
   call void @llvm_gc_initialize(i32 1048576)
   call void @llvm.gcroot(ptr %A, ptr null)
   %Aptr = call ptr @llvm_gc_allocate(i32 10)
@@ -29,7 +31,7 @@ AllocLoop:
   %i = phi i32 [ 0, %entry ], [ %indvar.next, %AllocLoop ]
   call ptr @llvm_gc_allocate(i32 100)
   %indvar.next = add i32 %i, 1
-  %exitcond = icmp eq i32 %indvar.next, 200000
+  %exitcond = icmp eq i32 %indvar.next, %rounds
   br i1 %exitcond, label %Exit, label %AllocLoop
 Exit:
   %B.2 = load ptr, ptr %B

@@ -4,7 +4,7 @@
 use super::stock::{LEVELS, collects, llc, tool};
 use tally_kit::folder::Folder;
 
-/// A list of a thousand cells is kept, and for each eight dead rings are made, and a pointer into one of two objects outlives
+/// A list of a thousand cells is kept, and for each eight dead rings are made, or one if there is an argument, and a pointer into one of two objects outlives
 /// collections. Prints 500,500 for the list, and 15,000 read through these pointers.
 const PROGRAM: &str = r#"
 target triple = "x86_64-unknown-linux-gnu"
@@ -35,26 +35,26 @@ define void @ring() gc "STRATEGY" {
   ret void
 }
 
-define void @rings() gc "STRATEGY" {
+define void @rings(i64 %rings) gc "STRATEGY" {
 entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
   call void @ring()
   %next = add i64 %i, 1
-  %done = icmp eq i64 %next, 8
+  %done = icmp eq i64 %next, %rings
   br i1 %done, label %out, label %loop
 out:
   ret void
 }
 
-define i64 @through_a_derived_pointer(i1 %first) noinline gc "STRATEGY" {
+define i64 @through_a_derived_pointer(i1 %first, i64 %rings) noinline gc "STRATEGY" {
   %a = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 10)
   %b = call ptr addrspace(1) @cell(ptr addrspace(1) null, i64 20)
   %in.a = getelementptr i8, ptr addrspace(1) %a, i64 8
   %in.b = getelementptr i8, ptr addrspace(1) %b, i64 8
   %pointer = select i1 %first, ptr addrspace(1) %in.a, ptr addrspace(1) %in.b
-  call void @rings()
+  call void @rings(i64 %rings)
   %number = load i64, ptr addrspace(1) %pointer
   %base = call ptr addrspace(1) @llvm.experimental.gc.get.pointer.base.p1.p1(ptr addrspace(1) %pointer)
   %offset = call i64 @llvm.experimental.gc.get.pointer.offset.p1(ptr addrspace(1) %pointer)
@@ -65,15 +65,17 @@ define i64 @through_a_derived_pointer(i1 %first) noinline gc "STRATEGY" {
   ret i64 %sum
 }
 
-define i32 @main() gc "STRATEGY" {
+define i32 @main(i32 %words, ptr %arguments) gc "STRATEGY" {
 entry:
+  %alone = icmp eq i32 %words, 1
+  %rings = select i1 %alone, i64 8, i64 1
   br label %make
 make:
   %list = phi ptr addrspace(1) [ null, %entry ], [ %longer, %make ]
   %number = phi i64 [ 1, %entry ], [ %more, %make ]
   %read = phi i64 [ 0, %entry ], [ %more.read, %make ]
   %odd = trunc i64 %number to i1
-  %one = call i64 @through_a_derived_pointer(i1 %odd)
+  %one = call i64 @through_a_derived_pointer(i1 %odd, i64 %rings)
   %more.read = add i64 %read, %one
   %longer = call ptr addrspace(1) @cell(ptr addrspace(1) %list, i64 %number)
   %more = add i64 %number, 1
@@ -113,8 +115,8 @@ fn ir_with_statepoints_runs_in_all_ways() {
     for strategy in STRATEGIES {
         let folder = rewritten(&PROGRAM.replace("STRATEGY", strategy), "");
         for level in ["0", "2"] {
-            for way in [&["--epoch-bytes", "4KiB"][..], &["--zeal"]] {
-                let outcome = folder.tally(&[&["run", "--opt", level], way, &["list.ll"]].concat());
+            for way in [&["--epoch-bytes", "4KiB", "list.ll"][..], &["--zeal", "list.ll", "--", "few"]] {
+                let outcome = folder.tally(&[&["run", "--opt", level], way].concat());
                 assert_eq!(
                     (outcome.status, outcome.stdout.as_str()),
                     (Some(0), OUTPUT),

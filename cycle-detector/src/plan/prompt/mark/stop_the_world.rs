@@ -17,7 +17,7 @@ impl PromptDriver {
         let (live, epoch) = (heap.kept_bytes(), heap.options().epoch_bytes);
         let facts = Facts { live, epoch, suspects: heap.suspects, in_doubt: false };
         let CountedMarks { evidence, cap, .. } = &mut self.counted_marks;
-        heap.options().eager_marks || cap.is_exceeded(heap) || !self.rings.catches_up() && evidence.is_enough(facts)
+        heap.options().eager_marks || cap.is_exceeded(heap) || !self.trials.catches_up() && evidence.is_enough(facts)
     }
 
     /// Marks, and frees unmarked objects. Returns the number of objects freed.
@@ -27,7 +27,7 @@ impl PromptDriver {
         self.open_round(heap);
         heap.statistics.marks += 1;
         self.counted_marks.cap.note_start(heap);
-        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects), heap.kept_bytes());
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.services.specials.mark_begins();
         self.mark_roots(heap, &mut marker);

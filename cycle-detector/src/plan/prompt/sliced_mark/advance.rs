@@ -175,7 +175,7 @@ impl PromptDriver {
         self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.services.finalizers.queue.len() != queued;
-        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects), heap.kept_bytes());
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         heap.services.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
