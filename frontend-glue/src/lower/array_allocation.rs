@@ -18,11 +18,10 @@
 //!
 //! Cost of an array of four references under the prompt plan: 3 loads, 7 stores, 1 branch; by the runtime it was 130 instructions.
 
-use super::ContextAccess;
-use super::allocation::{CELL_BYTES_MAX, HEADER_BYTES, Setting, Ways, load_meta, replace_by_object};
+use super::allocation::{CELL_BYTES_MAX, CELL_BYTES_MIN, HEADER_BYTES, Setting, Ways, load_meta, replace_by_object};
 use super::descriptor::Descriptor;
 use super::runtime::context_field;
-use super::{Plan, allocation::CELL_BYTES_MIN};
+use super::{ContextAccess, Plan};
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Opcode, Value};
 use tally_heap::context::{CURSOR, FREE_LISTS, LIMIT, STAMP};
@@ -41,7 +40,10 @@ pub(super) fn inline(
     descriptor: &Descriptor,
     roots: &[Value],
 ) -> bool {
-    let largest = if plan == Plan::Prompt { LISTED_CELL_BYTES_MAX } else { CELL_BYTES_MAX };
+    let largest = match plan {
+        Plan::Prompt => LISTED_CELL_BYTES_MAX,
+        Plan::Deferred | Plan::Trace => CELL_BYTES_MAX,
+    };
     let most = largest.saturating_sub(HEADER_BYTES + descriptor.size).checked_div(descriptor.stride).unwrap_or(0);
     let is_known = setting.inline && descriptor.is_born_unnoted(plan) && descriptor.align <= 8;
     if !is_known || most == 0 || descriptor.size < 8 || call.is_invoke() {
