@@ -283,7 +283,7 @@ extern "C" fn postpone(new: u64, old: u64) {
 extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.note_low(unsafe { ObjectRef::from_address(object) });
+    unsafe { thread_heap() }.note_low_in_code(unsafe { ObjectRef::from_address(object) });
 }
 
 extern "C" fn count_full(object: u64) {

@@ -6,6 +6,7 @@ pub(crate) mod appending;
 pub mod callee_copy;
 pub mod constructors;
 mod data_layout;
+pub(crate) mod heap_tests;
 pub mod level;
 pub(crate) mod loop_alignment;
 pub mod object_file;

@@ -439,6 +439,11 @@ impl Value {
         raw!(LLVMSetLinkage(self.0, LLVMLinkage::LLVMAppendingLinkage));
     }
 
+    /// Thread-local, local-exec: found at a distance from the thread pointer that stands in the instruction.
+    pub(crate) fn make_local_exec(self) {
+        raw!(LLVMSetThreadLocalMode(self.0, LLVMThreadLocalMode::LLVMLocalExecTLSModel));
+    }
+
     /// Thread-local, initial-exec: found through one load of its offset.
     pub(crate) fn make_initial_exec(self) {
         raw!(LLVMSetThreadLocalMode(self.0, LLVMThreadLocalMode::LLVMInitialExecTLSModel));

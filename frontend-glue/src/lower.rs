@@ -13,6 +13,7 @@
 
 mod address_taken;
 mod allocation;
+mod array_allocation;
 pub(crate) mod asked_safepoints;
 mod barrier;
 mod bit_set;
@@ -55,6 +56,7 @@ pub use count::{Damage, Patterns, Remark, Saving};
 pub use named_root::NamedRoot;
 pub use options::{LowerOptions, LowerReport, Roots};
 pub use runtime::ContextAccess;
+pub(crate) use runtime::find_context_at_fixed_distance;
 pub(crate) use strategy::plan_of_lowered;
 pub use strategy::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY};
 pub use tally_heap::plan::Plan;
@@ -431,14 +433,14 @@ impl<'a> Lowering<'a> {
     fn lower_safepoint(&mut self, call: Call, operands: &[Value]) {
         self.report.safepoints += 1;
         match self.callees.of_call(call) {
-            Callee::New => {
+            kind @ (Callee::New | Callee::NewArray) => {
                 let setting = self.allocation_setting();
-                let done = allocation::new_object(&self.builder, &mut self.tables, setting, call, operands);
+                let lower = if kind == Callee::New { allocation::new_object } else { allocation::new_array };
+                let done = lower(&self.builder, &mut self.tables, setting, call, operands);
                 if done == allocation::Allocation::Inline {
                     self.report.inline_allocations += 1;
                 }
             }
-            Callee::NewArray => allocation::new_array(&self.builder, &mut self.tables, call, operands),
             Callee::Poll => poll::expand(&self.builder, self.options.context, call, operands),
             _ => bundle::attach(&self.builder, &mut self.thunks, call, operands),
         }

@@ -22,7 +22,7 @@ use crate::emit::level::Level;
 use crate::emit::target::{self, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
-use crate::emit::{appending, constructors, loop_alignment, sibling_calls, sunk_roots, zeal_default};
+use crate::emit::{appending, constructors, heap_tests, loop_alignment, sibling_calls, sunk_roots, zeal_default};
 use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
 use crate::load::{self, LoadError};
@@ -59,6 +59,9 @@ pub enum Destination {
     /// In an executable or shared library that a linker makes.
     #[default]
     LinkedImage,
+    /// In an executable that has the runtime in itself: the thread's context is at a distance from the thread pointer that the
+    /// linker knows.
+    Executable,
     /// In this process, under the JIT.
     ThisProcess,
 }
@@ -247,7 +250,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
     let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
     let lower_options = LowerOptions {
         context: match options.destination {
-            Destination::LinkedImage => ContextAccess::Symbol,
+            Destination::LinkedImage | Destination::Executable => ContextAccess::Symbol,
             Destination::ThisProcess => ContextAccess::FsOffset(tally_heap::context::fs_offset()),
         },
         zeal: options.zeal,
@@ -284,6 +287,7 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     if sunk_roots::sink(crate::llvm::Module::of(module)) {
         check(module, file, "the sinking of roots")?;
     }
+    heap_tests::shift(crate::llvm::Module::of(module));
     loop_alignment::align(crate::llvm::Module::of(module));
     Ok(())
 }
@@ -296,8 +300,11 @@ fn emit(
     options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
     match options.destination {
-        Destination::LinkedImage => {
+        Destination::LinkedImage | Destination::Executable => {
             constructors::place_for_linker(module);
+            if options.destination == Destination::Executable {
+                lower::find_context_at_fixed_distance(crate::llvm::Module::of(module));
+            }
             if options.zeal {
                 zeal_default::add(module);
             }

@@ -95,6 +95,13 @@ pub struct TypeInfo {
     pub(crate) tail_refers: bool,
     /// Whether the elements are plain references, one word each.
     pub(crate) words_tail: bool,
+    /// Whether an object that dies is read word by word, and no destructor runs: words of one reading at fixed offsets, and
+    /// elements that are one such word each, or data.
+    pub(crate) read_by_words: bool,
+    /// How those words are read; all ones for the address, and no mask, of plain references.
+    word_mask: u64,
+    word_pattern: u64,
+    word_pointer: u64,
     /// Bytes of a cell without tail elements, header included.
     pub(crate) fixed_cell: u64,
     /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One
@@ -201,6 +208,18 @@ impl TypeInfo {
     #[inline(always)]
     fn asleep(&self) -> u32 {
         if self.finalize_on_request { flag::FINALIZED } else { 0 }
+    }
+
+    /// The address in a word of an object that is read by words; 0 if the word is no reference.
+    #[inline(always)]
+    pub(crate) fn untagged(&self, word: u64) -> u64 {
+        if word & self.word_mask == self.word_pattern { word & self.word_pointer } else { 0 }
+    }
+
+    /// Whether a word of such an object is the address itself.
+    #[inline(always)]
+    pub(crate) fn reads_plain_words(&self) -> bool {
+        self.word_pointer == u64::MAX && self.word_mask == 0
     }
 
     /// Bytes of a cell with `length` tail elements, header included; `None` when that is more than any heap holds.
@@ -343,6 +362,11 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         && descriptor.finalize.is_null()
         && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
     let tail_refers = descriptor.stride != 0 && (traced || descriptor.element_ref_count > 0);
+    let word_tail = descriptor.stride == 8 && descriptor.element_offsets() == [0];
+    let (word_mask, word_pattern, word_pointer) = match reading {
+        Reading::Masked { mask, pattern, pointer } => (mask, pattern, pointer),
+        Reading::Plain | Reading::Traced(_) => (0, 0, u64::MAX),
+    };
     let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
@@ -351,7 +375,11 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         simple,
         fixed_only: matches!(reading, Reading::Plain) && !tail_refers,
         tail_refers,
-        words_tail: matches!(reading, Reading::Plain) && descriptor.stride == 8 && descriptor.element_offsets() == [0],
+        words_tail: matches!(reading, Reading::Plain) && word_tail,
+        read_by_words: !traced && (word_tail || !tail_refers) && descriptor.finalize.is_null(),
+        word_mask,
+        word_pattern,
+        word_pointer,
         ephemeron: descriptor.flags & FLAG_EPHEMERON != 0,
         has_finalizer: !descriptor.finalize.is_null(),
         finalize: AtomicUsize::new(descriptor.finalize as usize),

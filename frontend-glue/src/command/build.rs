@@ -54,7 +54,7 @@ Examples:
 impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
         output_file::spare_inputs(&self.output, &self.files)?;
-        let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
+        let options = self.compiling.compile_options(self.zeal, Destination::Executable);
         let (mut foreign, mut files) = (Vec::new(), Vec::new());
         for file in &self.files {
             match source_file::read_object(file)? {

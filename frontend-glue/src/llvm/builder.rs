@@ -129,8 +129,13 @@ impl Builder {
 
     /// `bytes` zero bytes at `address`.
     pub(crate) fn clear(&self, address: Value, bytes: u64, alignment: u32) -> Value {
+        self.clear_bytes(address, self.i64(bytes), alignment)
+    }
+
+    /// The same, where the number is only known when the program runs.
+    pub(crate) fn clear_bytes(&self, address: Value, bytes: Value, alignment: u32) -> Value {
         let zero = self.module.integer(8).constant(0);
-        Value(raw!(LLVMBuildMemSet(self.raw, address.0, zero.0, self.i64(bytes).0, alignment)))
+        Value(raw!(LLVMBuildMemSet(self.raw, address.0, zero.0, bytes.0, alignment)))
     }
 
     /// Copies `bytes` bytes; both ends are named with their alignment.

@@ -15,9 +15,10 @@
 //!
 //! A type with a finalizer is not allocated inline: the runtime keeps a list of such objects while they are young.
 //!
-//! Arrays clear their elements in the runtime. A descriptor without a definition in this module is not known: its
+//! Small arrays: `array_allocation`. A descriptor without a definition in this module is not known: its
 //! allocations stay plain calls.
 
+use super::array_allocation;
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{context_field, declare};
@@ -28,9 +29,9 @@ use crate::llvm::{Block, Builder, Value};
 use tally_heap::context::{CURSOR, LIMIT, STAMP};
 
 /// Bytes of the header in front of a payload.
-const HEADER_BYTES: u64 = 8;
+pub(super) const HEADER_BYTES: u64 = 8;
 /// Smallest cell.
-const CELL_BYTES_MIN: u64 = 16;
+pub(super) const CELL_BYTES_MIN: u64 = 16;
 /// Largest cell that is allocated inline.
 pub(super) const CELL_BYTES_MAX: u64 = 8192;
 /// The most reference words that are nulled one by one.
@@ -84,16 +85,26 @@ pub(super) fn cell_bytes(descriptor: &Descriptor) -> u64 {
     (HEADER_BYTES + descriptor.size.next_multiple_of(8)).max(CELL_BYTES_MIN)
 }
 
-/// Lowers a call of `tally_new_array`: with a descriptor of this module, through its handle.
-pub(super) fn new_array(builder: &Builder, tables: &mut ModuleTables, call: Call, roots: &[Value]) {
-    if Descriptor::read(builder.module(), call.argument(0)).is_none() {
+/// Lowers a call of `tally_new_array`: inline, or with a descriptor of this module through its handle.
+pub(super) fn new_array(
+    builder: &Builder,
+    tables: &mut ModuleTables,
+    setting: Setting,
+    call: Call,
+    roots: &[Value],
+) -> Allocation {
+    let Some(descriptor) = Descriptor::read(builder.module(), call.argument(0)) else {
         call.rebuild(builder, roots);
-        return;
-    }
+        return Allocation::Called;
+    };
     let handle = tables.type_handle(builder.module(), call.argument(0));
+    if array_allocation::inline(builder, Plan::Deferred, setting, (call, handle), &descriptor, roots) {
+        return Allocation::Inline;
+    }
     let slow = declare(builder.module(), "tally_new_array_slow");
     let new = call.emit_instead(builder, slow.value_type(), slow, &[handle, call.argument(1)], roots);
     call.replace_by(new);
+    Allocation::Called
 }
 
 fn bump(
@@ -125,7 +136,7 @@ fn bump(
     builder.store(load_meta(builder, handle), builder.offset(cursor, 4));
     let payload = builder.offset(cursor, HEADER_BYTES);
     null_references(builder, descriptor, payload, None);
-    let object = ways.join(builder, call, payload, handle, roots);
+    let object = ways.join(builder, call, payload, ("tally_new_slow", &[handle]), roots);
     replace_by_object(call, object);
 }
 
@@ -148,14 +159,26 @@ impl Ways {
         ways
     }
 
-    /// Ends the fast path at the builder's position, with `payload`, and makes the slow one. Returns the result of
-    /// either.
-    pub(super) fn join(self, builder: &Builder, call: Call, payload: Value, handle: Value, roots: &[Value]) -> Value {
+    /// Makes another block in front of the fast path.
+    pub(super) fn add(&self, builder: &Builder) -> Block {
+        self.fast.insert_before(builder.module())
+    }
+
+    /// Ends the fast path at the builder's position, with `payload`, and makes the slow one, a call of the runtime. Returns the
+    /// result of either.
+    pub(super) fn join(
+        self,
+        builder: &Builder,
+        call: Call,
+        payload: Value,
+        (name, arguments): (&str, &[Value]),
+        roots: &[Value],
+    ) -> Value {
         let place = call.value();
         builder.branch(self.rest);
         builder.at_end(self.slow, Some(place));
-        let function = declare(builder.module(), "tally_new_slow");
-        let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
+        let function = declare(builder.module(), name);
+        let slow_payload = builder.call_with_roots(function.value_type(), function, arguments, roots);
         builder.branch(self.rest);
         builder.phi_before(place, builder.module().pointer(), &[(payload, self.fast), (slow_payload, self.slow)])
     }

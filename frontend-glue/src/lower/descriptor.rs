@@ -20,7 +20,9 @@ pub(crate) struct Descriptor {
     /// Alignment; 0 means 8.
     pub(crate) align: u64,
     /// Bytes of a tail element; 0 for none.
-    stride: u64,
+    pub(crate) stride: u64,
+    /// Where the number of elements stands.
+    pub(crate) length_offset: u64,
     /// Whether an object has a finalizer from birth.
     finalized: bool,
     /// Whether such objects have numbers.
@@ -60,6 +62,7 @@ impl Descriptor {
             size: field(offset_of!(RawDescriptor, size))?,
             align: field(offset_of!(RawDescriptor, align))?,
             stride: field(offset_of!(RawDescriptor, stride))?,
+            length_offset: field(offset_of!(RawDescriptor, length_offset))?,
             references,
             finalizer: (!finalize.is_null()).then_some(finalize),
             has_references_in_tail: field(offset_of!(RawDescriptor, element_ref_count))? != 0,

@@ -17,6 +17,7 @@
 use super::allocation::{
     Allocation, CELL_BYTES_MAX, Setting, Ways, cell_bytes, load_meta, null_references, replace_by_object,
 };
+use super::array_allocation;
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{REFERENCES, context_field, declare};
@@ -37,8 +38,11 @@ pub(super) fn allocate(
 ) -> Allocation {
     let descriptor = Descriptor::read(builder.module(), call.argument(0));
     let (name, arguments) = match (kind, &descriptor) {
-        (Callee::NewArray, Some(_)) => {
+        (Callee::NewArray, Some(descriptor)) => {
             let handle = tables.type_handle(builder.module(), call.argument(0));
+            if array_allocation::inline(builder, Plan::Prompt, setting, (call, handle), descriptor, roots) {
+                return Allocation::Inline;
+            }
             ("tally_new_array_slow", vec![handle, call.argument(1)])
         }
         (Callee::NewArray, None) => ("tally_new_array_owned", call.arguments()),
@@ -84,7 +88,7 @@ fn take(
     let next = builder.load(pointer, first);
     builder.store(next, list);
     builder.store(load_meta(builder, handle), builder.offset_back(first, 4));
-    let object = ways.join(builder, call, first, handle, roots);
+    let object = ways.join(builder, call, first, ("tally_new_slow", &[handle]), roots);
     builder.before(place);
     null_references(builder, descriptor, object, Some(REFERENCES));
     replace_by_object(call, object);

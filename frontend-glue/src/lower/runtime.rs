@@ -123,6 +123,13 @@ pub(super) fn if_field_is_set(
     (stop, rest)
 }
 
+/// The module becomes a part of an executable that has the runtime in itself: no instruction has to load where the context is.
+pub(crate) fn find_context_at_fixed_distance(module: Module) {
+    if let Some(symbol) = module.global("tally_context").filter(|symbol| symbol.is_thread_local()) {
+        symbol.make_local_exec();
+    }
+}
+
 /// The address of a field of the thread's context, for the builder's position.
 pub(super) fn context_field(builder: &Builder, access: ContextAccess, field: u32) -> Value {
     let module = builder.module();

@@ -18,6 +18,13 @@
 ; CHECK: define ptr @replaceable
 ; CHECK: call ptr @tally_new(ptr @weak) [ "deopt"() ]
 ; CHECK: define ptr @array
+; CHECK: icmp ule i64 %n, 1022
+; CHECK: br i1 {{.*}}!prof
+; CHECK: mul i64 %n, 8
+; CHECK-NEXT: add i64 {{.*}}, 23
+; CHECK: icmp ule ptr
+; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %{{-?[0-9]+}}, i8 0, i64 %{{-?[0-9]+}}, i1 false)
+; CHECK: store i64 %n,
 ; CHECK: call ptr @tally_new_array_slow(ptr getelementptr inbounds (i8, ptr @tally.types, i64 64), i64 %n) [ "deopt"() ]
 ; CHECK: define ptr @array_elsewhere
 ; CHECK: call ptr @tally_new_array(ptr @foreign, i64 %n) [ "deopt"() ]

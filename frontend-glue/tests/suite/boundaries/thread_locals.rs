@@ -1,6 +1,11 @@
 //! Thread-local variables of programs: their loader's in an executable, ours under the JIT.
 
+use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
+use std::collections::BTreeSet;
+use std::path::Path;
+use tally_llvm::emit::level::Level;
 use tally_llvm::jit::Session;
+use tally_llvm::pipeline::{self, CompileOptions, Destination};
 
 use crate::boundaries::prints;
 use crate::boundaries::program::{Folder, options};
@@ -117,4 +122,31 @@ fn module_that_names_a_thread_local_like_a_global_is_for_executables() {
     assert!(refused.stderr.contains(message), "{refused:?}");
     folder.build(&["old.ll"]);
     assert_eq!(folder.program(&[], &[]).status, Some(4));
+}
+
+/// How the code of an example that goes to `destination` finds the thread's context.
+fn ways_to_context(level: Level, destination: Destination) -> BTreeSet<u32> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/rings.c");
+    let options = CompileOptions { level, destination, ..CompileOptions::default() };
+    let bytes = pipeline::compile(&[file], &options).expect("a sound program").remove(0).bytes;
+    let code = object::File::parse(&*bytes).expect("an object");
+    let context = code.symbols().find(|symbol| symbol.name() == Ok("tally_context")).expect("it allocates").index();
+    let sections = code.sections().filter(|section| section.name().is_ok_and(|name| name.starts_with(".text")));
+    let all = sections.flat_map(|section| section.relocations().map(|(_, it)| it).collect::<Vec<_>>());
+    let of_context = all.filter(|it| it.target() == RelocationTarget::Symbol(context));
+    let kinds = of_context.map(|it| match it.flags() {
+        RelocationFlags::Elf { r_type } => r_type,
+        other => panic!("{other:?}"),
+    });
+    kinds.collect()
+}
+
+/// An executable has the runtime in itself, so the linker writes the distance into each instruction. A shared library finds it
+/// in a table that the loader fills.
+#[test]
+fn only_the_code_of_an_executable_knows_where_the_context_is() {
+    for level in [Level::O0, Level::O2] {
+        assert_eq!(ways_to_context(level, Destination::Executable), [elf::R_X86_64_TPOFF32].into());
+        assert_eq!(ways_to_context(level, Destination::LinkedImage), [elf::R_X86_64_GOTTPOFF].into());
+    }
 }

@@ -126,33 +126,35 @@ impl Heap {
         self.dies_alone(object) || self.takes_others_along(object, words)
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn takes_others_along(&mut self, object: ObjectRef, words: &[u64]) -> bool {
-        if !words.is_empty() {
-            return self.takes_apart_in_flight(object, words);
-        }
         object.set_count(object.count() + 1);
+        if words.is_empty() { self.lets_go(object) } else { self.lets_go_in_flight(object, words) }
+    }
+
+    /// The same while references are in flight.
+    #[inline(never)]
+    fn lets_go_in_flight(&mut self, object: ObjectRef, words: &[u64]) -> bool {
+        let Some(held) = self.hold_in_flight(words) else {
+            return self.leaves_begun(Cascade::begun(object, &ReleaseStack::default()));
+        };
+        let is_done = self.lets_go(object);
+        self.let_go_of(&held);
+        is_done
+    }
+
+    /// Releases a reference, and those that wait behind it.
+    #[inline(never)]
+    fn lets_go(&mut self, object: ObjectRef) -> bool {
         let mut stack = ReleaseStack::default();
         let (mut shape, mut bin) = (Shape::none(false), Bin::default());
         let prompt = &mut self.prompt;
-        let stop = stack.let_go(object, 0, &mut prompt.units_left, &mut shape, (&mut bin, &mut prompt.cells));
+        let stop = stack.let_go_here(object, 0, &mut prompt.units_left, &mut shape, (&mut bin, &mut prompt.cells));
         bin.empty();
         match stop {
             Stop::Empty => true,
             Stop::UnitsEnd(next) | Stop::Beyond(next) => self.takes_apart(Cascade::begun(next, &stack)),
         }
-    }
-
-    /// The same while references are in flight.
-    #[inline(never)]
-    fn takes_apart_in_flight(&mut self, object: ObjectRef, words: &[u64]) -> bool {
-        object.set_count(object.count() + 1);
-        let Some(held) = self.hold_in_flight(words) else {
-            return self.leaves_begun(Cascade::begun(object, &ReleaseStack::default()));
-        };
-        let is_done = self.takes_apart(Cascade::begun(object, &ReleaseStack::default()));
-        self.let_go_of(&held);
-        is_done
     }
 
     /// Goes on with a structure of which more has to be looked at.
@@ -186,6 +188,9 @@ impl Heap {
         for &word in words {
             for place in 0..=self.prompt.pointer_masks.len() {
                 let mask = if place == 0 { u64::MAX } else { self.prompt.pointer_masks[place - 1] };
+                if !range::in_heap(word & mask) {
+                    continue;
+                }
                 let Some(object) = self.object_in_flight(word & mask).filter(|object| !held.contains(object)) else {
                     continue;
                 };

@@ -13,7 +13,7 @@
 //!
 //! (That `free` may also come first, once the references have been read: the program cannot tell.) The stack of this recursion is a short
 //! one, the *release stack*, and nearly every object dies in its loop (`release_stack`). The others come here: finalizers,
-//! large objects, references that are neither plain words at fixed offsets nor elements of a small array, and what finds the
+//! large objects, references that are neither words at fixed offsets nor elements of one word of a small array, and what finds the
 //! stack full. Such an object *waits*: it
 //! keeps its memory and its references, a few of which at a time are put on the stack, and it is freed with its last.
 //!

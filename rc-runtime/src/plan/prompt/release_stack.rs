@@ -12,7 +12,7 @@
 //! An object's references are read once, and its cell is free before the first of them is released: no object is visited twice, and
 //! nothing is written but the free list. The order is that of the recursive form all the same, because a reference is decremented
 //! only when its turn comes. The stack is short: what finds no room on it waits where it lies (`reclaim`), and so does what has a
-//! finalizer or is neither a plain object of a type without tail nor an array of plain references.
+//! finalizer, is larger, or is read by a trace function.
 //!
 //! Expected cost of an object with two references: 2 loads of its header and count, 2 of its fields, 3 stores, about 30
 //! instructions. There is no call in the loop but the one for a block's end, so that everything is in registers.
@@ -21,6 +21,7 @@ use super::count::{FRESH, SETTLED};
 use super::{Bin, CellSpace};
 use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, prompt_flag};
+use crate::type_registry::TypeInfo;
 use std::mem::MaybeUninit;
 
 /// References that may wait. More are not needed for trees; a list that is linked by its first field and has others
@@ -126,6 +127,19 @@ impl ReleaseStack {
         height: usize,
         units: &mut i64,
         shape: &mut Shape,
+        bin_and_cells: (&mut Bin, &mut CellSpace),
+    ) -> Stop {
+        self.let_go_here(first, height, units, shape, bin_and_cells)
+    }
+
+    /// The same as a part of its caller: what begins and ends there is in registers all the time.
+    #[inline(always)]
+    pub(super) fn let_go_here(
+        &mut self,
+        first: ObjectRef,
+        height: usize,
+        units: &mut i64,
+        shape: &mut Shape,
         (bin, cells): (&mut Bin, &mut CellSpace),
     ) -> Stop {
         let mut target = first;
@@ -144,7 +158,7 @@ impl ReleaseStack {
                         if left <= 0 || beyond == u32::MAX || found as u32 != 0 {
                             break Stop::Beyond(target);
                         }
-                        let Some(above) = self.push_elements(target, meta, len) else { break Stop::Beyond(target) };
+                        let Some(above) = self.push_words(target, meta, len) else { break Stop::Beyond(target) };
                         left -= (1 + above - len) as i64;
                         open = open.with(cells, target);
                         len = above;
@@ -218,43 +232,69 @@ impl ReleaseStack {
         unsafe { ObjectRef::from_address(word) }
     }
 
-    /// Pushes what a dead array of plain references holds, the last first, onto a stack of `len`; its new length. `None`: it is no
-    /// such array, or there is no room, and nothing has changed.
+    /// Pushes what a dead object holds that is read by words, the last first, onto a stack of `len`; its new length. `None`: it is no
+    /// such object, or there is no room, and nothing has changed.
     #[inline(never)]
-    fn push_elements(&mut self, array: ObjectRef, meta: u32, mut len: usize) -> Option<usize> {
+    fn push_words(&mut self, object: ObjectRef, meta: u32, len: usize) -> Option<usize> {
         if meta & BEYOND != prompt_flag::NON_TRIVIAL {
             return None;
         }
-        let references = array.words_of_array(ROOM - len)?;
+        let info = object.type_info();
+        let elements = object.elements_read_by_words(info, ROOM - len)?;
         if meta & prompt_flag::CANDIDATE != 0 {
             // The entry in the candidate buffer still leads here: the bit says that it is out of date.
-            BUFFERED.clear(array.granule());
+            BUFFERED.clear(object.granule());
         }
-        for word in references.rev() {
-            if range::in_heap(word) {
-                self.words[len].write(word);
+        Some(match info.reads_plain_words() {
+            true => self.push_each(object, info, elements, len, |word| word),
+            false => self.push_each(object, info, elements, len, |word| info.untagged(word)),
+        })
+    }
+
+    /// Pushes the references in so many elements and in the fixed part, for which there is room.
+    #[inline(always)]
+    fn push_each(
+        &mut self,
+        object: ObjectRef,
+        info: &TypeInfo,
+        elements: u64,
+        mut len: usize,
+        address_in: impl Fn(u64) -> u64,
+    ) -> usize {
+        let mut push = |offset: u64| {
+            let address = address_in(object.slot(offset).read());
+            if range::in_heap(address) {
+                // SAFETY: [LIST] there was room for all words.
+                unsafe { self.words.get_unchecked_mut(len).write(address) };
                 len += 1;
             }
-        }
-        Some(len)
+        };
+        (0..elements).rev().for_each(|index| push(info.size + index * 8));
+        info.fixed.as_slice().iter().rev().for_each(|&offset| push(u64::from(offset)));
+        len
     }
 }
 
 impl ObjectRef {
-    /// The words of a small array of plain references that has no finalizer, those of its fixed part first; `None` of another
-    /// object, and of one with more than `most`.
+    /// The number of elements that hold references, of a small object that is read by words; `None` of another object, and of one with
+    /// more than `most` words.
     #[inline(always)]
-    pub(super) fn words_of_array(self, most: usize) -> Option<impl DoubleEndedIterator<Item = u64>> {
+    fn elements_read_by_words(self, info: &TypeInfo, most: usize) -> Option<u64> {
+        if !info.read_by_words {
+            return None;
+        }
+        let elements = if info.tail_refers { info.length(self) } else { 0 };
+        (elements + info.fixed.len() as u64 <= most as u64).then_some(elements)
+    }
+
+    /// The addresses in the words of a small object that is read by words, those of its fixed part first, of which some are no
+    /// reference's; `None` of another object, and of one with more than `most`.
+    #[inline(always)]
+    pub(super) fn addresses_in_words(self, most: usize) -> Option<impl Iterator<Item = u64>> {
         let info = self.type_info();
-        if !info.words_tail || info.has_finalizer {
-            return None;
-        }
-        let length = info.length(self);
-        if length + info.fixed.len() as u64 > most as u64 {
-            return None;
-        }
-        let elements = (0..length).map(move |index| info.size + index * 8);
+        let elements = self.elements_read_by_words(info, most)?;
+        let elements = (0..elements).map(move |index| info.size + index * 8);
         let offsets = info.fixed.iter().map(|&offset| u64::from(offset)).chain(elements);
-        Some(offsets.map(move |offset| self.slot(offset).read()))
+        Some(offsets.map(move |offset| info.untagged(self.slot(offset).read())))
     }
 }

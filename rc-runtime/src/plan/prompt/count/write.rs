@@ -42,8 +42,19 @@ impl Heap {
         byte < SETTLED && byte != 0
     }
 
+    /// The same where compiled code has taken one: mostly that was the last.
+    #[inline(always)]
+    pub fn note_low_in_code(&mut self, object: ObjectRef) {
+        let is_zero = object.low_count() == 0 && object.stamp() == 0;
+        if is_zero && !self.has_postponed() && !self.mark_phase().watches() {
+            return self.add_pending(object);
+        }
+        self.note_low(object);
+    }
+
     /// A decrement has left the byte at zero, or the object is not settled. An object that a root released may be noted here too, when
     /// 64 come back: that is never wrong.
+    #[inline(never)]
     pub fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {
             let high = object.stamp();

@@ -26,9 +26,15 @@ impl Heap {
     /// Counts what compiled code has put off.
     #[inline(always)]
     pub fn apply_postponed(&mut self) {
-        if self.context_mut().postponed_top > self.prompt.postponed.pairs.as_ptr() as u64 {
+        if self.has_postponed() {
             self.apply_all();
         }
+    }
+
+    /// Whether compiled code has put any off.
+    #[inline(always)]
+    pub(in crate::plan::prompt) fn has_postponed(&mut self) -> bool {
+        self.context_mut().postponed_top > self.prompt.postponed.pairs.as_ptr() as u64
     }
 
     #[inline(never)]

@@ -29,17 +29,17 @@ fn lets_go_of_survivors(object: ObjectRef, fields: &[u32]) -> bool {
     true
 }
 
-/// The same of a small array of plain references; how many words that were.
+/// The same of a small object that is read by words; how many words that were.
 #[inline(never)]
-fn array_lets_go_of_survivors(array: ObjectRef) -> Option<i64> {
+fn words_let_go_of_survivors(object: ObjectRef) -> Option<i64> {
     // SAFETY: [HEADER] reference words of an object; they have not been released yet.
     let reference = |word| unsafe { ObjectRef::of_word(word) };
     let mut looked_at = 0;
-    for word in array.words_of_array(AT_ONCE)? {
+    for word in object.addresses_in_words(AT_ONCE)? {
         if let Some(target) = reference(word) {
             let byte = target.count();
             if byte <= FRESH {
-                let released = array.words_of_array(AT_ONCE)?.take(looked_at).filter_map(reference);
+                let released = object.addresses_in_words(AT_ONCE)?.take(looked_at).filter_map(reference);
                 released.for_each(|target| target.set_count(target.count() + 1));
                 return None;
             }
@@ -83,14 +83,14 @@ impl Heap {
             return false;
         }
         if object.has(prompt_flag::NON_TRIVIAL) {
-            let Some(units) = array_lets_go_of_survivors(object) else { return false };
+            let Some(units) = words_let_go_of_survivors(object) else { return false };
             self.prompt.units_left -= 1 + units;
             self.free_counted(object);
             return true;
         }
         let fields = object.type_info().fixed.as_slice();
-        let holds_any = fields.iter().any(|&offset| reference_at(object, offset).is_some());
-        if holds_any && !lets_go_of_survivors(object, fields) {
+        let first = fields.iter().find_map(|&offset| reference_at(object, offset));
+        if first.is_some_and(|first| first.count() <= FRESH || !lets_go_of_survivors(object, fields)) {
             return false;
         }
         self.prompt.units_left -= 1;
