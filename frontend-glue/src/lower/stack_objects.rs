@@ -10,7 +10,7 @@
 //!     parameters   do the functions that get it keep it to themselves?
 //!     lifetime     is it dead before its place makes the next one?
 //!     rewrite      it becomes a variable
-//!     makers       bodies of small functions that return a new object take the place of their calls, if it stays there
+//!     makers       bodies of small functions that return the object, or write to it, take the place of their calls
 //! ```
 //!
 //! A program can tell in four ways, which docs/port/stack-objects.md lists: statistics, addresses, safepoints that are gone, and the stack's size.
@@ -30,9 +30,9 @@ use super::descriptor::{Descriptor, OneWord};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, HandleMap, Module, Value};
+use crate::llvm::{Builder, HandleMap, HandleSet, Module, Value};
 use makers::Makers;
-use parameters::Parameters;
+use parameters::{Parameters, Treatment};
 use rewrite::Rewrite;
 use tally_heap::plan::Plan;
 use uses::Uses;
@@ -138,21 +138,34 @@ impl Known<'_> {
         Some(Site { call, descriptor, size: of.size, alignment: (of.align as u32).max(8), references })
     }
 
-    /// Whether the object, which does not escape from its function, stays on its stack: no callee lets it out, and it ends in time.
-    fn stays_here(&mut self, flow: &Flow, site: &Site, uses: &Uses) -> bool {
-        let callees = self.callees;
-        let is_written =
-            |access: &&Value| access.as_call().is_some_and(|call| callees.of_call(call) == Callee::GcWrite);
-        let has_place = |value: Value| uses.places.contains_key(&value);
-        let writes_here = |access: &Value| {
-            let call = access.as_call().expect("a write");
-            !uses.is_merged && has_place(call.argument(1)) && has_place(call.argument(2))
-        };
-        let parameters = &mut self.parameters;
-        let mut passed = uses.passed.iter().map(|&(call, index)| (call.callee(), index));
-        uses.accesses.iter().filter(is_written).all(writes_here)
-            && passed.all(|parameter| parameters.is_kept(callees, parameter))
-            && lifetime::ends_before_the_next(flow, site.call.value(), uses)
+    /// Whether the object, which does not escape from its function, stays on its stack: no callee lets it out, and it ends in time. Returns
+    /// the calls whose bodies must take their places first.
+    fn stays_here(&mut self, flow: &Flow, site: &Site, uses: &Uses) -> Option<Vec<Call>> {
+        let stays =
+            uses.writes_lie_in_it(self.callees) && lifetime::ends_before_the_next(flow, site.call.value(), uses);
+        let mut first = Vec::new();
+        for &(call, index) in uses.passed.iter().filter(|_| stays) {
+            let is_first = match self.parameters.treatment(self.callees, (call.callee(), index)) {
+                Treatment::LetOut => return None,
+                Treatment::Written => true,
+                Treatment::Kept => self.divides(site),
+            };
+            if is_first && !makers::may_replace_the_call(self.callees, call) {
+                return None;
+            }
+            if is_first && !first.contains(&call) {
+                first.push(call);
+            }
+        }
+        stays.then_some(first)
+    }
+
+    /// Whether each reference of the object becomes a root of its own, which no callee sees.
+    fn divides(&self, site: &Site) -> bool {
+        match self.plan {
+            Plan::Deferred | Plan::Trace => false,
+            Plan::Prompt => !site.references.is_empty(),
+        }
     }
 }
 
@@ -179,18 +192,27 @@ impl Work<'_> {
     fn function(&mut self, known: &mut Known, makers: &mut Makers, function: Value) -> bool {
         let calls: Vec<Call> = function.calls().collect();
         let sites: Vec<Site> = calls.into_iter().filter_map(|call| known.site(call, makers)).collect();
-        let mut chosen = false;
+        let (mut chosen, mut asked) = (false, HandleSet::default());
         for site in sites.iter().rev() {
             let Some(uses) = Uses::follow(known.module, known.callees, site.call.value()) else { continue };
             let flow = Flow::of(function);
-            if !uses.returns.is_empty() || !known.stays_here(&flow, site, &uses) {
+            let Some(mut first) = known.stays_here(&flow, site, &uses).filter(|_| uses.returns.is_empty()) else {
+                continue;
+            };
+            if known.callees.of_call(site.call) == Callee::Ordinary {
+                if !makers::may_be_replaced_by_its_body(site.call) {
+                    continue;
+                }
+                first.push(site.call);
+            }
+            if !first.is_empty() {
+                // Those that another object has asked for already take their places anyway.
+                first.retain(|call| !asked.contains(call));
+                chosen |= makers.choose(self.builder, &first);
+                asked.extend(first);
                 continue;
             }
             let Some(ends) = self.ends(known, &flow, site, &uses) else { continue };
-            if known.callees.of_call(site.call) == Callee::Ordinary {
-                chosen |= makers.choose(self.builder, site.call);
-                continue;
-            }
             let bytes = self.frames.entry(function).or_insert(0);
             if *bytes + site.size > FRAME_BYTES_MAX {
                 continue;
@@ -214,7 +236,7 @@ impl Work<'_> {
         match known.plan {
             Plan::Deferred | Plan::Trace => Some(Vec::new()),
             Plan::Prompt if !rewrite::is_divisible(known.callees, site, uses) => None,
-            Plan::Prompt => lifetime::ends_of_only_root(known.callees, flow, site.call.value(), uses),
+            Plan::Prompt => lifetime::ends_of_only_root(flow, site.call.value(), uses),
         }
     }
 }

@@ -6,10 +6,8 @@
 //! A variable is no value: it still holds the object before until it is stored to, and is not loaded meanwhile.
 
 use super::uses::Uses;
-use crate::analysis::callee::Callees;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::flow::{Direction, Flow};
-use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Opcode, Value};
 
 /// Whether no object of `site` is needed when the next one is made there.
@@ -69,18 +67,16 @@ fn is_stored_first(flow: &Flow, site: Value, slot: &super::uses::Slot) -> bool {
 
 /// The places where the object's only root is emptied; its fields are emptied there, too. `None` if the object's end is not as simple as
 /// that: only one root holds it, from where it was made on, and nothing is done with it once that root is empty.
-pub(super) fn ends_of_only_root(callees: &Callees, flow: &Flow, site: Value, uses: &Uses) -> Option<Vec<Value>> {
-    let mut roots = uses.roots();
+pub(super) fn ends_of_only_root(flow: &Flow, site: Value, uses: &Uses) -> Option<Vec<Value>> {
+    let mut roots = uses.own_roots();
     let root = roots.next().filter(|_| roots.next().is_none())?;
     if root.gcroots.len() != 1 || !uses.holds_nothing_else(root) {
         return None;
     }
     let (nulls, fills): (Vec<Value>, Vec<Value>) = root.stores.iter().partition(|store| store.operand(0).is_null());
     let [fill] = fills[..] else { return None };
-    let between =
-        std::iter::successors(site.next_instruction(), |it| it.next_instruction()).take_while(|&it| it != fill);
-    let stops = |it: Value| it.as_call().is_some_and(|call: Call| callees.is_safepoint(call));
-    if fill.block() != site.block() || !comes_before(site, fill) || between.into_iter().any(stops) {
+    // No safepoint lies between, or the object is dead there.
+    if fill.block() != site.block() || !comes_before(site, fill) {
         return None;
     }
     let ends: Vec<Value> = nulls.into_iter().chain(root.ends.iter().copied()).collect();

@@ -24,7 +24,10 @@ const MORE_MAX: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Makers {
     pub(super) all: HandleMap<Value, Value>,
+    /// Instructions that each function got more.
     more: HandleMap<Value, usize>,
+    /// Functions with marked parts.
+    marked: Vec<Value>,
 }
 
 impl Makers {
@@ -33,7 +36,7 @@ impl Makers {
         self.all.clear();
         let mut before = usize::MAX;
         while std::mem::replace(&mut before, self.all.len()) != self.all.len() {
-            for &function in managed.iter().filter(|function| may_take_a_place(known.callees, **function)) {
+            for &function in managed.iter().filter(|function| may_make(known.callees, **function)) {
                 if !self.all.contains_key(&function)
                     && let Some(made) = self.made_by(known, function)
                 {
@@ -53,33 +56,46 @@ impl Makers {
         let returns = function.blocks().filter_map(|block| block.terminator()).filter(|end| end.is(Opcode::LLVMRet));
         let is_object = |end: Value| uses.places.get(&end.operand(0)) == Some(&Some(0));
         let returns_it = !only.is_invoke() && !uses.is_merged && returns.into_iter().all(is_object);
-        (returns_it && known.stays_here(&flow, &site, &uses)).then_some(site.descriptor)
+        (returns_it && known.stays_here(&flow, &site, &uses)?.is_empty()).then_some(site.descriptor)
     }
 
-    /// Marks a call of a maker, whose body will take its place, unless its caller has grown too much.
-    pub(super) fn choose(&mut self, builder: &Builder, call: Call) -> bool {
-        let (maker, caller) = (call.callee(), call.value().function());
-        let (size, more) = (size_of(maker), self.more.entry(caller).or_insert(0));
-        let fits = *more + size <= MORE_MAX
-            && maker != caller
-            && !call.is_invoke()
-            && !call.is_musttail()
-            && !call.has_attribute(AttributeKind::named("noinline"));
-        if fits {
-            *more += size;
-            call.set_attribute("alwaysinline");
-            for part in marked_parts(maker) {
-                builder.mark(part, MADE);
-            }
+    /// Marks calls, of which the bodies will take the places, unless their caller has grown too much.
+    pub(super) fn choose(&mut self, builder: &Builder, calls: &[Call]) -> bool {
+        let Some(first) = calls.first() else { return false };
+        let more = self.more.entry(first.value().function()).or_insert(0);
+        let size: usize = calls.iter().map(|call| size_of(call.callee())).sum();
+        if *more + size > MORE_MAX {
+            return false;
         }
-        fits
+        *more += size;
+        for call in calls {
+            call.set_attribute("alwaysinline");
+            marked_parts(call.callee()).into_iter().for_each(|part| builder.mark(part, MADE));
+            self.marked.push(call.callee());
+        }
+        true
     }
 
     /// Puts the bodies of makers in the places of the calls that were chosen.
-    pub(super) fn put_in_place(&self, builder: &Builder) {
+    pub(super) fn put_in_place(&mut self, builder: &Builder) {
         count::inline_marked(builder.module());
-        self.all.keys().flat_map(|&maker| marked_parts(maker)).for_each(|part| part.forget_mark(MADE));
+        self.marked.drain(..).flat_map(marked_parts).for_each(|part| part.forget_mark(MADE));
     }
+}
+
+/// Whether the body of a function that makes nothing may take the place of this call: a small one without a safepoint.
+pub(super) fn may_replace_the_call(callees: &Callees, call: Call) -> bool {
+    may_be_replaced_by_its_body(call)
+        && may_take_a_place(callees, call.callee())
+        && !call.callee().calls().any(|call| callees.is_safepoint(call))
+}
+
+/// Whether nothing about the call, or its function, forbids that a body takes its place.
+pub(super) fn may_be_replaced_by_its_body(call: Call) -> bool {
+    call.callee() != call.value().function()
+        && !call.is_invoke()
+        && !call.is_musttail()
+        && !call.has_attribute(AttributeKind::named("noinline"))
 }
 
 /// The calls of a maker that name roots, and the safepoint.
@@ -89,9 +105,13 @@ fn marked_parts(maker: Value) -> Vec<Value> {
     maker.calls().filter(is_part).map(Call::value).collect()
 }
 
+fn may_make(callees: &Callees, function: Value) -> bool {
+    function.value_type().return_type().is_pointer() && may_take_a_place(callees, function)
+}
+
 fn may_take_a_place(callees: &Callees, function: Value) -> bool {
     let forbids = ["noinline", "optnone", "naked", "presplitcoroutine"];
-    function.value_type().return_type().is_pointer()
+    function.has_body()
         && !function.may_be_replaced()
         && !function.value_type().is_variadic()
         && !forbids.iter().any(|attribute| function.has_attribute(attribute))

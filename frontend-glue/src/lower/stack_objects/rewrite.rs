@@ -46,8 +46,8 @@ impl Rewrite<'_> {
                 call.forget_tail();
             }
         }
-        let pure: Vec<&Slot> = self.uses.roots().filter(|slot| self.uses.holds_nothing_else(slot)).collect();
-        for slot in pure {
+        let is_root = |slot: &&Slot| !slot.gcroots.is_empty() && self.uses.holds_nothing_else(slot);
+        for slot in self.uses.slots.iter().filter(is_root) {
             unroot(builder, self.callees, slot.variable);
         }
         let made = self.site.call.make_call(builder).value();
@@ -117,7 +117,7 @@ impl Rewrite<'_> {
         self.writes(|call| *of_place(call.argument(2)).expect("a field of the object"));
         // Roots die in reverse order, fields in ascending order.
         let gcroot = module.intrinsic("llvm.gcroot", &[]);
-        let root = self.uses.roots().next().expect("the only root").gcroots[0];
+        let root = self.uses.own_roots().next().expect("the only root").gcroots[0];
         builder.before(root.value());
         for &(_, field) in fields.iter().rev() {
             builder.call(gcroot.value_type(), gcroot, &[field, null]);

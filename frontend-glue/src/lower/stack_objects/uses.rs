@@ -5,6 +5,7 @@
 //! ends: stored anywhere else, also by `gcwrite`, made an integer, passed on by a call through a pointer, to a function of the runtime,
 //! or in a guaranteed tail call. A comparison is no escape: an object on the stack is equal to itself and to nothing else.
 
+use super::MADE;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Module, Opcode, Value};
@@ -58,9 +59,22 @@ impl Uses {
         stored.all(|value| is_nothing(value) || is_object(value))
     }
 
-    /// The variables that are roots.
-    pub(super) fn roots(&self) -> impl Iterator<Item = &Slot> {
-        self.slots.iter().filter(|slot| !slot.gcroots.is_empty())
+    /// The writes of references to it.
+    pub(super) fn writes(&self, callees: &Callees) -> impl Iterator<Item = Call> {
+        let calls = self.accesses.iter().filter_map(|access| access.as_call());
+        calls.filter(|&call| callees.of_call(call) == Callee::GcWrite)
+    }
+
+    /// Whether all writes of references surely go to it, so that they may become stores.
+    pub(super) fn writes_lie_in_it(&self, callees: &Callees) -> bool {
+        let is_place = |value: Value| self.places.contains_key(&value);
+        let lies_in_it = |call: Call| !self.is_merged && is_place(call.argument(1)) && is_place(call.argument(2));
+        self.writes(callees).all(lies_in_it)
+    }
+
+    /// The variables that are roots, but for those of makers.
+    pub(super) fn own_roots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter().filter(|slot| slot.gcroots.iter().any(|call| !call.value().has_mark(MADE)))
     }
 }
 
