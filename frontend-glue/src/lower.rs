@@ -228,9 +228,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn place_stack_objects(&mut self) {
-        // Stores may be writes no longer, and roots no roots.
-        self.report.remarks =
-            stack_objects::place(&self.builder, &self.callees, &self.managed, self.plan, self.options);
+        let (builder, callees) = (&self.builder, &self.callees);
+        self.report.remarks = stack_objects::place(builder, callees, &self.managed, self.plan, self.options);
         self.report.stack_objects = self.report.remarks.len();
     }
 

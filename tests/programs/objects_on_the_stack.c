@@ -219,6 +219,7 @@ static long stored_to_a_global(void) {
 static Holder *holder;
 static long stored_to_an_object(void) {
     Holder *h = TALLY_NEW(Holder);
+    TALLY_ROOT(h);
     TALLY_WRITE_GLOBAL(holder, h);
     Vec *v = vec(4, 0, 0);
     TALLY_WRITE(h, kept, v);
