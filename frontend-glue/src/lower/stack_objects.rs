@@ -194,11 +194,12 @@ impl Work<'_> {
         let sites: Vec<Site> = calls.into_iter().filter_map(|call| known.site(call, makers)).collect();
         let (mut chosen, mut asked) = (false, HandleSet::default());
         for site in sites.iter().rev() {
-            let Some(uses) = Uses::follow(known.module, known.callees, site.call.value()) else { continue };
-            let flow = Flow::of(function);
-            let Some(mut first) = known.stays_here(&flow, site, &uses).filter(|_| uses.returns.is_empty()) else {
+            let uses = Uses::follow(known.module, known.callees, site.call.value());
+            let Some(uses) = uses.filter(|uses| uses.returns.is_empty() && uses.is_read(known.callees)) else {
                 continue;
             };
+            let flow = Flow::of(function);
+            let Some(mut first) = known.stays_here(&flow, site, &uses) else { continue };
             if known.callees.of_call(site.call) == Callee::Ordinary {
                 if !makers::may_be_replaced_by_its_body(site.call) {
                     continue;

@@ -84,6 +84,7 @@ loop:
   call void @poke()
   %again = load ptr, ptr %r
   store i64 %i, ptr %again
+  %read = load i64, ptr %again
   %more = add i64 %i, 1
   %done = icmp eq i64 %more, %n
   br i1 %done, label %end, label %loop
@@ -146,6 +147,7 @@ end:
   br i1 %none, label %nothing, label %something
 something:
   store i64 1, ptr %again
+  %read = load i64, ptr %again
   br label %nothing
 nothing:
   ret void
@@ -155,6 +157,7 @@ entry:
   %o = invoke ptr @tally_new(ptr @vector) to label %next unwind label %pad
 next:
   store i64 1, ptr %o
+  %read = load i64, ptr %o
   ret void
 pad:
   %e = landingpad { ptr, i32 } cleanup

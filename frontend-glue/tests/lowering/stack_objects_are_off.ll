@@ -10,6 +10,7 @@
 declare ptr @tally_new(ptr)
 define void @f() gc "refcount" {
   %o = call ptr @tally_new(ptr @vector)
+  %use = load i64, ptr %o
   store i64 1, ptr %o
   ret void
 }

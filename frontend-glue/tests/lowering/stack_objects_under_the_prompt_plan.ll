@@ -36,6 +36,7 @@ define void @until_the_end() gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
@@ -46,6 +47,7 @@ define void @until_its_root_is_empty() gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
@@ -59,6 +61,7 @@ define void @data_of_two_roots() gc "refcount" {
   call void @llvm.gcroot(ptr %r, ptr null)
   call void @llvm.gcroot(ptr %s, ptr null)
   %o = call ptr @tally_new(ptr @vector)
+  %use = load i64, ptr %o
   store ptr %o, ptr %r
   store ptr %o, ptr %s
   store ptr null, ptr %r
@@ -67,6 +70,7 @@ define void @data_of_two_roots() gc "refcount" {
 }
 define void @in_no_root() gc "refcount" {
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
   call void @poke()
@@ -78,6 +82,7 @@ define void @in_two_roots() gc "refcount" {
   call void @llvm.gcroot(ptr %r, ptr null)
   call void @llvm.gcroot(ptr %s, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   store ptr %p, ptr %s
@@ -90,6 +95,7 @@ define void @used_behind_its_root() gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
@@ -103,6 +109,7 @@ entry:
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
   br i1 %c, label %one, label %end
@@ -122,6 +129,7 @@ define void @passed_to_a_function() gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   call void @llvm.gcwrite(ptr %v, ptr %p, ptr %p)
@@ -132,6 +140,7 @@ define void @at_a_place_that_is_computed(i64 %i) gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   %p = call ptr @tally_new(ptr @pair)
+  %use = load ptr, ptr %p
   %v = load ptr, ptr @kept
   store ptr %p, ptr %r
   %slot = getelementptr ptr, ptr %p, i64 %i

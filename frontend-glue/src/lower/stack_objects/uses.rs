@@ -59,6 +59,19 @@ impl Uses {
         stored.all(|value| is_nothing(value) || is_object(value))
     }
 
+    /// Whether anything is read from it. What is only made, and written to, is made for the sake of the allocation.
+    pub(super) fn is_read(&self, callees: &Callees) -> bool {
+        let is_read = |access: &Value| match access.as_call() {
+            None => access.is(Opcode::LLVMLoad),
+            Some(call) => match callees.of_call(call) {
+                Callee::GcRead => true,
+                Callee::Copy => self.places.contains_key(&call.argument(1)),
+                _ => false,
+            },
+        };
+        !self.passed.is_empty() || self.accesses.iter().any(is_read)
+    }
+
     /// The writes of references to it.
     pub(super) fn writes(&self, callees: &Callees) -> impl Iterator<Item = Call> {
         let calls = self.accesses.iter().filter_map(|access| access.as_call());
