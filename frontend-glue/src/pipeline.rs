@@ -45,8 +45,8 @@ pub struct CompileOptions {
     pub warns: bool,
     /// The counts that the prompt plan saves; `None`: all of them if passes run, and none otherwise.
     pub patterns: Option<Patterns>,
-    /// Whether objects that cannot escape stay on the heap at each level; otherwise -O2 and -O3 put them on the stack.
-    pub no_stack_objects: bool,
+    /// Whether -O2 and -O3 put objects that cannot escape on the stack.
+    pub stack_objects: bool,
     /// The place where the code will run.
     pub destination: Destination,
     /// Whether code that LLVM compiles, by a strategy of its own, runs on Tally's trace plan.
@@ -258,7 +258,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
-        stack_objects: !options.no_stack_objects && matches!(options.level, Level::O2 | Level::O3),
+        stack_objects: options.stack_objects && matches!(options.level, Level::O2 | Level::O3),
         traces_llvms: options.traces_llvms,
         ..LowerOptions::default()
     };

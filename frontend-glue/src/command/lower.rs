@@ -33,9 +33,9 @@ pub(super) struct Lower {
     /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
-    /// Keep objects that cannot escape on the heap; otherwise small ones are on the stack
+    /// Put small objects that cannot escape on the stack
     #[arg(long)]
-    no_stack_objects: bool,
+    stack_objects: bool,
     /// A module: .ll, .bc or .c
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -55,7 +55,7 @@ impl Lower {
         let form = Form::of(&self.output)?;
         output_file::spare_inputs(&self.output, std::slice::from_ref(&self.file))?;
         let mut options = self.gc_names.compile_options();
-        (options.zeal, options.no_stack_objects) = (self.zeal, self.no_stack_objects);
+        (options.zeal, options.stack_objects) = (self.zeal, self.stack_objects);
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;

@@ -40,9 +40,9 @@ pub(super) struct Compiling {
     /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
-    /// Keep objects that cannot escape on the heap; otherwise --opt 2 and 3 put small ones on the stack
+    /// Put small objects that cannot escape on the stack, at --opt 2 and 3
     #[arg(long)]
-    no_stack_objects: bool,
+    stack_objects: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
@@ -92,7 +92,7 @@ impl Compiling {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
         let warns = !self.no_warnings;
         let patterns = self.save_counts;
-        let (level, no_stack_objects) = (self.level, self.no_stack_objects);
+        let (level, stack_objects) = (self.level, self.stack_objects);
         CompileOptions {
             level,
             gc_names,
@@ -100,7 +100,7 @@ impl Compiling {
             zeal,
             warns,
             patterns,
-            no_stack_objects,
+            stack_objects,
             destination,
             ..CompileOptions::default()
         }
