@@ -22,6 +22,7 @@ mod lifetime;
 mod makers;
 mod parameters;
 mod rewrite;
+mod site;
 mod uses;
 
 use super::LowerOptions;
@@ -34,6 +35,7 @@ use crate::llvm::{Builder, HandleMap, HandleSet, Module, Value};
 use makers::Makers;
 use parameters::{Parameters, Treatment};
 use rewrite::Rewrite;
+use site::Site;
 use tally_heap::plan::Plan;
 use uses::Uses;
 
@@ -45,8 +47,6 @@ const FRAME_BYTES_MAX: u64 = 1024;
 const ROUNDS_MAX: usize = 8;
 /// The attribute by which a function keeps its objects on the heap, with the value `false`.
 const ATTRIBUTE: &str = "tally-stack-objects";
-/// The mark of roots and safepoints of makers.
-const MADE: &str = "tally.made";
 
 /// Puts the objects of `managed` functions on the stack that may be there; says which.
 pub(super) fn place(
@@ -92,17 +92,6 @@ fn may_hold_objects(callees: &Callees, function: Value) -> bool {
     let is_special =
         ["optnone", "naked", "presplitcoroutine"].iter().any(|attribute| function.has_attribute(attribute));
     !is_off && !is_special && !function.calls().any(|call| callees.returns_twice(call))
-}
-
-/// An allocation that may be put on the stack, or a call of a maker.
-#[derive(Debug, Clone)]
-struct Site {
-    call: Call,
-    descriptor: Value,
-    size: u64,
-    alignment: u32,
-    /// Offsets of the references.
-    references: Vec<u32>,
 }
 
 /// The facts about the module.
@@ -236,8 +225,10 @@ impl Work<'_> {
         }
         match known.plan {
             Plan::Deferred | Plan::Trace => Some(Vec::new()),
-            Plan::Prompt if !rewrite::is_divisible(known.callees, site, uses) => None,
-            Plan::Prompt => lifetime::ends_of_only_root(flow, site.call.value(), uses),
+            Plan::Prompt => {
+                let divides = rewrite::is_divisible(known.callees, site, uses);
+                divides.then(|| lifetime::ends_of_only_root(flow, site.call.value(), uses)).flatten()
+            }
         }
     }
 }

@@ -5,9 +5,10 @@
 //! maker's only safepoint, nothing that its roots hold can die in it once the object is on the stack: they are roots no
 //! longer then ([`forget_roots`]). A maker may get its object from another one; that takes a round for each.
 
+use super::Known;
 use super::rewrite::unroot;
+use super::site::MADE;
 use super::uses::Uses;
-use super::{Known, MADE};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::Flow;
 use crate::llvm::call::{AttributeKind, Call};

@@ -10,7 +10,7 @@
 //! Its references are roots: the variable is one as a whole, which the type's own descriptor describes. Under the prompt plan each
 //! reference has a plain root of its own, whose counts the lowering saves where it can. Roots that hold nothing but the object are roots no longer.
 
-use super::Site;
+use super::site::Site;
 use super::uses::{Slot, Uses, is_nothing};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
@@ -36,10 +36,11 @@ impl Rewrite<'_> {
         let name = Some(call.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| self.site.descriptor.name());
         let object = builder.alloca_at_entry(function, of, &format!("{name}.on.stack"));
         object.set_alignment(self.site.alignment);
-        match plan {
-            _ if self.site.references.is_empty() => {}
-            Plan::Deferred | Plan::Trace => self.root_as_a_whole(object),
-            Plan::Prompt => self.root_each_reference(),
+        if !self.site.references.is_empty() {
+            match plan {
+                Plan::Deferred | Plan::Trace => self.root_as_a_whole(object),
+                Plan::Prompt => self.root_each_reference(),
+            }
         }
         for (call, _) in &self.uses.passed {
             if !call.is_invoke() {

@@ -5,7 +5,7 @@
 //! ends: stored anywhere else, also by `gcwrite`, made an integer, passed on by a call through a pointer, to a function of the runtime,
 //! or in a guaranteed tail call. A comparison is no escape: an object on the stack is equal to itself and to nothing else.
 
-use super::MADE;
+use super::site::MADE;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Module, Opcode, Value};
