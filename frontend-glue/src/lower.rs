@@ -43,6 +43,7 @@ mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
+mod stack_objects;
 mod steps;
 mod strategy;
 mod substitutes;
@@ -165,6 +166,7 @@ impl<'a> Lowering<'a> {
             zeal::name_fields(self.module);
             self.module.functions().filter(|function| function.has_body()).for_each(zeal::name_values);
         }
+        self.place_stack_objects();
         let mut counts = self.begin_counts();
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut gcroots = roots::gcroots(&self.callees);
@@ -198,10 +200,10 @@ impl<'a> Lowering<'a> {
         if let Some(counts) = counts {
             self.report.damaged = counts.damaged.clone();
             if self.options.stop_at_counts {
-                self.report.remarks = counts.remarks;
+                self.report.remarks.extend(counts.remarks);
                 return Ok(());
             }
-            self.report.remarks = counts.finish(&self.builder);
+            self.report.remarks.extend(counts.finish(&self.builder));
         }
         let bare = if self.options.has(Mitigation::EmptyBundles) { &bodies[..] } else { &[] };
         // Those of LLVM's own strategies still have their gc: their calls carry what that strategy asks for.
@@ -227,6 +229,12 @@ impl<'a> Lowering<'a> {
         runtime::remove_unused_declarations(self.module);
         self.module.set_flag(LOWERED_FLAG, self.plan.code());
         Ok(())
+    }
+
+    fn place_stack_objects(&mut self) {
+        let (builder, callees) = (&self.builder, &self.callees);
+        self.report.remarks = stack_objects::place(builder, callees, &self.managed, self.plan, self.options);
+        self.report.stack_objects = self.report.remarks.len();
     }
 
     /// The facts that the prompt plan needs before the first root is cleaned.

@@ -45,6 +45,8 @@ pub struct CompileOptions {
     pub warns: bool,
     /// The counts that the prompt plan saves; `None`: all of them if passes run, and none otherwise.
     pub patterns: Option<Patterns>,
+    /// Whether -O2 and -O3 put objects that cannot escape on the stack.
+    pub stack_objects: bool,
     /// The place where the code will run.
     pub destination: Destination,
     /// Whether code that LLVM compiles, by a strategy of its own, runs on Tally's trace plan.
@@ -77,7 +79,7 @@ pub struct Object {
     pub(crate) defines_main: bool,
     /// The warnings of `tally verify`, if `warns` is set.
     pub warnings: Vec<Diagnostic>,
-    /// Counts that the prompt plan saved.
+    /// Counts that the prompt plan saved, and objects that are on the stack.
     pub remarks: Vec<Remark>,
 }
 
@@ -243,8 +245,8 @@ pub fn is_lowered(module: &Module) -> bool {
     module.get_flag(LOWERED_FLAG).is_some()
 }
 
-/// Lowers a module in place. The result is IR that any tool of this LLVM understands. Returns the counts that were
-/// saved.
+/// Lowers a module in place. The result is IR that any tool of this LLVM understands. Returns the counts and the
+/// allocations that were saved.
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
     let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
@@ -259,6 +261,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
+        stack_objects: options.stack_objects && matches!(options.level, Level::O2 | Level::O3),
         traces_llvms: options.traces_llvms,
         ..LowerOptions::default()
     };

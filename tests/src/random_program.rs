@@ -27,6 +27,7 @@ pub mod passes;
 mod quiet;
 pub mod reduce;
 mod statement;
+mod temporary;
 pub mod trial;
 
 use function::{Shape, Signature};

@@ -33,6 +33,9 @@ pub(super) struct Lower {
     /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
+    /// Put small objects that cannot escape on the stack
+    #[arg(long)]
+    stack_objects: bool,
     /// A module: .ll, .bc or .c
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -52,7 +55,7 @@ impl Lower {
         let form = Form::of(&self.output)?;
         output_file::spare_inputs(&self.output, std::slice::from_ref(&self.file))?;
         let mut options = self.gc_names.compile_options();
-        options.zeal = self.zeal;
+        (options.zeal, options.stack_objects) = (self.zeal, self.stack_objects);
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;

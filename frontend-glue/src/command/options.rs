@@ -40,6 +40,9 @@ pub(super) struct Compiling {
     /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
+    /// Put small objects that cannot escape on the stack, at --opt 2 and 3
+    #[arg(long)]
+    stack_objects: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
@@ -89,8 +92,18 @@ impl Compiling {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
         let warns = !self.no_warnings;
         let patterns = self.save_counts;
-        let level = self.level;
-        CompileOptions { level, gc_names, roots, zeal, warns, patterns, destination, ..CompileOptions::default() }
+        let (level, stack_objects) = (self.level, self.stack_objects);
+        CompileOptions {
+            level,
+            gc_names,
+            roots,
+            zeal,
+            warns,
+            patterns,
+            stack_objects,
+            destination,
+            ..CompileOptions::default()
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `--remarks`: the counts that the prompt plan saved, and their places.
+//! `--remarks`: the counts that the prompt plan saved, the objects that are on the stack, and their places.
 //!
 //! On standard error as clang prints remarks, one per line; or in a file, in the YAML form of LLVM's remarks, which
 //! `llvm-remarkutil` and opt-viewer read (LLVM's Remarks.rst, "YAML remarks").
@@ -15,7 +15,7 @@ use crate::lower::Remark;
 /// Where remarks go.
 #[derive(Args, Debug)]
 pub(super) struct Remarks {
-    /// Say which counts the prompt plan saved: on standard error, or as LLVM remarks in FILE
+    /// Say which objects are on the stack, and which counts the prompt plan saved: on standard error, or as LLVM remarks in FILE
     #[arg(long, value_name = "FILE.yaml", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     remarks: Option<PathBuf>,
 }
@@ -35,7 +35,8 @@ impl Remarks {
 fn yaml<'a>(remarks: impl Iterator<Item = &'a Remark>) -> String {
     let mut text = String::new();
     for remark in remarks {
-        let _ = writeln!(text, "--- !Passed\nPass:            tally-count\nName:            {}", remark.saving.name());
+        let (pass, name) = (remark.saving.pass(), remark.saving.name());
+        let _ = writeln!(text, "--- !Passed\nPass:            {pass}\nName:            {name}");
         if let Some((file, line, column)) = &remark.place {
             let _ = writeln!(text, "DebugLoc:        {{ File: {}, Line: {line}, Column: {column} }}", quoted(file));
         }

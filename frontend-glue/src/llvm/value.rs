@@ -250,6 +250,13 @@ impl Value {
         !raw!(LLVMGetMetadata(self.0, kind)).is_null()
     }
 
+    /// Removes metadata of this kind.
+    pub(crate) fn forget_mark(self, kind: &str) {
+        let context = self.function().module().context();
+        let kind = raw!(LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32));
+        raw!(LLVMSetMetadata(self.0, kind, std::ptr::null_mut()));
+    }
+
     /// Whether this is an alloca marked `swifterror`.
     pub(crate) fn is_swifterror(self) -> bool {
         self.is(Opcode::LLVMAlloca) && self.print().contains(" = alloca swifterror ")

@@ -37,7 +37,7 @@ mod unwinding;
 mod write_word;
 
 pub use damage::Damage;
-pub(super) use inlined_leaves::put_in_place as put_leaves_in_place;
+pub(super) use inlined_leaves::{inline_marked, put_in_place as put_leaves_in_place};
 use out_parameters::OutParameters;
 pub use patterns::Patterns;
 pub use remark::{Remark, Saving};

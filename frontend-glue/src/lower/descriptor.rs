@@ -8,8 +8,8 @@ use crate::llvm::{Module, Opcode, TypeKind, Value};
 use std::ffi::{CString, c_void};
 use std::mem::{offset_of, size_of};
 use tally_heap::descriptor::{
-    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
-    RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
+    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED,
+    FLAG_FINALIZE_REVERSE, RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
 };
 
 /// The properties of a type that allocation needs.
@@ -27,6 +27,8 @@ pub(crate) struct Descriptor {
     finalized: bool,
     /// Whether such objects have numbers.
     numbered: bool,
+    /// Whether its references live only as long as a key does.
+    pub(crate) is_ephemeron: bool,
     /// Offsets of the references in the fixed part; none when only `trace` or another module knows.
     pub(crate) references: Option<Vec<u32>>,
     /// Its destructor.
@@ -58,6 +60,7 @@ impl Descriptor {
         let finalized = !finalize.is_null() && flags & u64::from(FLAG_FINALIZE_REGISTERED) == 0;
         Some(Descriptor {
             finalized,
+            is_ephemeron: flags & u64::from(FLAG_EPHEMERON) != 0,
             numbered: finalized && flags & u64::from(FLAG_FINALIZE_REVERSE) != 0,
             size: field(offset_of!(RawDescriptor, size))?,
             align: field(offset_of!(RawDescriptor, align))?,

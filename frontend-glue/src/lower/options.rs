@@ -34,6 +34,8 @@ pub struct LowerOptions {
     pub eliminate_tail_calls: bool,
     /// The counts that the prompt plan saves.
     pub patterns: Patterns,
+    /// Whether objects that cannot escape are put on the stack. Zeal never does.
+    pub stack_objects: bool,
     /// Whether a module that LLVM compiles, by a strategy of its own, runs on the trace plan. One with statepoints does
     /// if it makes objects of Tally's heap.
     pub traces_llvms: bool,
@@ -57,6 +59,7 @@ impl Default for LowerOptions {
             root_liveness: true,
             eliminate_tail_calls: false,
             patterns: Patterns::ALL,
+            stack_objects: false,
             traces_llvms: false,
             module_name: String::new(),
             without: None,
@@ -94,6 +97,8 @@ pub struct LowerReport {
     pub plain_writes: usize,
     /// Writes to global roots.
     pub global_writes: usize,
+    /// Objects that are on the stack.
+    pub stack_objects: usize,
     /// Allocations that became inline code.
     pub inline_allocations: usize,
     /// Loops that poll.
@@ -104,7 +109,7 @@ pub struct LowerReport {
     pub globals: usize,
     /// Whether `main` was put behind the runtime.
     pub wraps_main: bool,
-    /// Counts that the prompt plan saved.
+    /// Counts that the prompt plan saved, and objects that are on the stack.
     pub remarks: Vec<Remark>,
     /// The operation that a test had damaged.
     pub damaged: Option<String>,

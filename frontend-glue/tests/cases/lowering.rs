@@ -20,6 +20,7 @@
 //! ```text
 //! ; OPTIONS: zeal fs=-64 all-roots tail-calls gc-name=mine   how it is lowered
 //! ; OPTIONS: plan=refcount-prompt patterns=none|all|moves,lazy-roots,…   with which counts
+//! ; OPTIONS: stack-objects           objects that cannot escape are on the stack
 //! ; OPTIONS: operations              the operations on counts are looked at, before they become code
 //! ; UNTOUCHED                        the module comes out as it went in
 //! ```
@@ -232,6 +233,7 @@ fn option(options: &mut LowerOptions, word: &str) {
         ("fs", offset) => options.context = ContextAccess::FsOffset(offset.parse().expect("an offset")),
         ("plan", plan) => options.gc_names.push(("refcount".to_owned(), plan.parse().expect("a plan"))),
         ("patterns", names) => options.patterns = names.parse().expect("names of patterns"),
+        ("stack-objects", _) => options.stack_objects = true,
         ("operations", _) => options.stop_at_counts = true,
         ("gc-name", name) => options.gc_names.push((name.to_owned(), Plan::Deferred)),
         _ => panic!("unknown option {word}"),

@@ -26,8 +26,8 @@ define ptr @box(i64 %value) gc "refcount" {
   ret ptr %box
 }
 
-; Every epoch that can run runs, and what it found dead is written over.
-define void @churn() gc "refcount" {
+; Every epoch that can run runs, and what it found dead is written over: the boxes must be of the heap.
+define void @churn() "tally-stack-objects"="false" gc "refcount" {
 entry:
   call void @tally_collect()
   br label %loop

@@ -3,7 +3,7 @@
 //! In a field `@` stands for an index: it becomes `AT(Type, variable, number)`, which is in bounds if `IS_Type` holds.
 
 /// One type.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     /// The type's name in C.
     pub name: &'static str,
@@ -54,6 +54,11 @@ impl Kind {
     /// Whether its destructor counts.
     pub fn is_finalized(&self) -> bool {
         FINALIZED.contains(&self.name)
+    }
+
+    /// Whether it is small, of a known size, and has nothing but numbers and plain references.
+    pub fn is_plain(&self) -> bool {
+        !self.is_array && !self.is_finalized() && self.words.is_empty() && self.name != "Big"
     }
 
     /// The name of its words' type and the prefix of its macros: ("Low", "LOW").

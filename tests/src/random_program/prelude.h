@@ -225,6 +225,31 @@ static void shelf_dies(Shelf *o) {
 #define NAN_REF(w) (NAN_IS(w) ? (Any *)(uintptr_t)((w) & NAN_BITS) : NULL)
 #define NAN_SEE(w) MIX(NAN_IS(w) ? ((Any *)(uintptr_t)((w) & NAN_BITS))->tag : (long)(w))
 
+/* Small functions around objects that may be on the stack: they make one, or write to it. */
+static Leaf *leaf_of(long x) {
+    Leaf *o = TALLY_NEW(Leaf);
+    o->tag = TAG(Leaf);
+    o->x = x;
+    return o;
+}
+static Pair *pair_of(Any *a, Any *b) {
+    ENTER;
+    TALLY_ROOT(a, b);
+    Pair *o = TALLY_NEW(Pair);
+    o->tag = TAG(Pair);
+    o->x = 1;
+    TALLY_WRITE(o, a, a);
+    TALLY_WRITE(o, b, b);
+    LEAVE;
+    return o;
+}
+static void pair_turned(Pair *o) {
+    Any *a = o->a;
+    TALLY_WRITE(o, a, o->b);
+    TALLY_WRITE(o, b, a);
+    o->x += 3;
+}
+
 /* Reads what can be reached from v, a few steps at random. Reading only: no safepoint, no roots. */
 static __attribute__((noinline)) void look(Any *v, long steps) {
     unsigned long way = (unsigned long)steps * 2654435761u + 12345;

@@ -9,6 +9,7 @@ use super::calls::{call, call_expression};
 use super::function::Shape;
 use super::kinds::{KINDS, Kind};
 use super::quiet;
+use super::temporary::temporary;
 
 /// Blocks in blocks.
 const NESTING_MAX: usize = 3;
@@ -21,7 +22,7 @@ pub(super) fn several(body: &mut Body, count: usize, nesting: usize) {
 }
 
 fn statement(body: &mut Body, nesting: usize) {
-    match body.dice.below(51) {
+    match body.dice.below(55) {
         0..=8 => make(body),
         9..=12 => write(body),
         13..=15 => read(body),
@@ -62,6 +63,7 @@ fn statement(body: &mut Body, nesting: usize) {
             body.line(&format!("RAISE(ROLL(40) ^ {now});"));
         }
         48 | 49 => body.line("audit();"),
+        51..=54 => temporary(body, nesting.max(NESTING_MAX - 1)),
         46 | 47 if nesting < NESTING_MAX => guarded(body, nesting),
         _ => {
             let name = body.variable().name;
@@ -134,7 +136,7 @@ fn make(body: &mut Body) {
 }
 
 /// `TALLY_WRITE` of a field of `object`; empty if the type has no references. `name` is the name for AT.
-fn field_write(body: &mut Body, kind: &Kind, object: &str, name: &str) -> String {
+pub(super) fn field_write(body: &mut Body, kind: &Kind, object: &str, name: &str) -> String {
     if let Some(field) = kind.references.get(body.dice.below(kind.references.len().max(1))) {
         let (index, value) = (body.number(), body.reference());
         let field = kind.field(field, name, &index);

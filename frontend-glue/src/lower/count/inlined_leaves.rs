@@ -156,7 +156,7 @@ fn size_of(callees: &Callees, function: Value) -> usize {
 }
 
 /// Inlines the marked calls, and no others: LLVM's pass would take what the program has marked, too.
-fn inline_marked(module: Module) {
+pub(in crate::lower) fn inline_marked(module: Module) {
     let kind = AttributeKind::named("alwaysinline");
     let functions: Vec<Value> = module.functions().filter(|function| function.has_attribute_kind(kind)).collect();
     functions.iter().for_each(|function| function.remove_attribute(Position::Function, "alwaysinline"));

@@ -1,4 +1,4 @@
-//! The counts that the optimiser of counts saved, in the form of LLVM's optimisation remarks.
+//! The counts that the optimiser of counts saved, and objects on the stack, in the form of LLVM's optimisation remarks.
 
 use crate::llvm::Value;
 use std::fmt;
@@ -30,6 +30,11 @@ pub enum Saving {
         /// The root.
         root: String,
     },
+    /// The object cannot escape, and is none of the heap.
+    OnStack {
+        /// Its descriptor.
+        of: String,
+    },
 }
 
 impl Saving {
@@ -42,6 +47,15 @@ impl Saving {
             Saving::Unseen { .. } => "Unseen",
             Saving::Postponed => "Postponed",
             Saving::Borrowed { .. } => "Borrowed",
+            Saving::OnStack { .. } => "OnStack",
+        }
+    }
+
+    /// The pass that it is a remark of.
+    pub fn pass(&self) -> &'static str {
+        match self {
+            Saving::OnStack { .. } => "tally-stack",
+            _ => "tally-count",
         }
     }
 }
@@ -61,6 +75,9 @@ impl fmt::Display for Saving {
             Saving::Borrowed { root } => {
                 write!(f, "no count: root `{root}` borrows across this call, in which nothing is released")
             }
+            Saving::OnStack { of } => {
+                write!(f, "no allocation: this object of `{of}` cannot escape, and is on the stack")
+            }
         }
     }
 }
@@ -77,7 +94,7 @@ pub struct Remark {
 }
 
 impl Remark {
-    pub(super) fn at(instruction: Value, saving: Saving) -> Remark {
+    pub(in crate::lower) fn at(instruction: Value, saving: Saving) -> Remark {
         let place = instruction.debug_place().map(|place| (place.file, place.line, place.column));
         Remark { function: instruction.function().name(), place, saving }
     }
@@ -89,6 +106,6 @@ impl fmt::Display for Remark {
             Some((file, line, column)) => write!(f, "{file}:{line}:{column}: ")?,
             None => write!(f, "in @{}: ", self.function)?,
         }
-        write!(f, "remark: {} [-Rpass=tally-count]", self.saving)
+        write!(f, "remark: {} [-Rpass={}]", self.saving, self.saving.pass())
     }
 }
