@@ -41,6 +41,7 @@ macro_rules! raw {
 }
 
 pub(crate) mod builder;
+mod bundles;
 pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod linkage;

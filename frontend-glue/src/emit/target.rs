@@ -35,12 +35,14 @@ pub enum TargetError {
     },
     /// The module's idea of sizes and alignments differs from the machine's.
     #[error(
-        "{file}: its `target datalayout` says \"{part}\", and {TRIPLE} has the layout \"{expected}\"; remove or correct the line"
+        "{file}: its `target datalayout` \"{found}\" says \"{part}\", and the one of {TRIPLE} is \"{expected}\"; remove or correct the line"
     )]
     ForeignLayout {
         /// The module's file.
         file: String,
-        /// What in the layout it names is not so here.
+        /// The layout it names.
+        found: String,
+        /// What of it is not so here.
         part: String,
         /// The layout of the target.
         expected: String,
@@ -85,6 +87,7 @@ pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<()
         return Err(TargetError::ForeignLayout {
             file: file.display().to_string(),
             part: part.to_owned(),
+            found: found.clone(),
             expected: expected_text.into_owned(),
         });
     }

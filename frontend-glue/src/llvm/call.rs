@@ -203,36 +203,6 @@ impl Call {
         (0..self.argument_count()).filter_map(by_value).collect()
     }
 
-    /// The tags of its bundles.
-    pub(crate) fn bundle_tags(self) -> Vec<String> {
-        let tag = |index| {
-            let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
-            let mut length = 0;
-            let text = super::value::owned_text(raw!(LLVMGetOperandBundleTag(bundle, &mut length)), length);
-            raw!(LLVMDisposeOperandBundle(bundle));
-            text
-        };
-        (0..raw!(LLVMGetNumOperandBundles(self.0.0))).map(tag).collect()
-    }
-
-    /// The operands of the bundle with this tag.
-    pub(crate) fn bundle(self, tag: &str) -> Option<Vec<Value>> {
-        (0..raw!(LLVMGetNumOperandBundles(self.0.0))).find_map(|index| {
-            let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
-            let mut length = 0;
-            let text = raw!(LLVMGetOperandBundleTag(bundle, &mut length));
-            // SAFETY: LLVM says that there are `length` bytes, and they stay as long as the bundle.
-            let here = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
-            let found = (here == tag.as_bytes()).then(|| {
-                (0..raw!(LLVMGetNumOperandBundleArgs(bundle)))
-                    .map(|operand| Value(raw!(LLVMGetOperandBundleArgAtIndex(bundle, operand))))
-                    .collect()
-            });
-            raw!(LLVMDisposeOperandBundle(bundle));
-            found
-        })
-    }
-
     /// Builds the call anew with a `deopt` bundle of `roots`, and what its own such bundle has, and removes this one.
     pub(crate) fn rebuild(self, builder: &Builder, roots: &[Value]) -> Call {
         builder.before(self.0);
@@ -287,21 +257,6 @@ impl Call {
         self.build(builder, function_type, callee, arguments, bundles, self.destinations())
     }
 
-    /// `roots`, and the operands of its own `deopt` bundle.
-    fn with_state(self, roots: &[Value]) -> Vec<Value> {
-        [roots, &self.bundle(DEOPT).unwrap_or_default()].concat()
-    }
-
-    /// Its bundles of other tags.
-    fn bundles_but(self, tag: &str) -> Vec<LLVMOperandBundleRef> {
-        let tags = self.bundle_tags().into_iter();
-        let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
-        for (bundle, _) in dropped {
-            raw!(LLVMDisposeOperandBundle(bundle));
-        }
-        kept.into_iter().map(|(bundle, _)| bundle).collect()
-    }
-
     /// Turns a call, the last instruction of `block`, which lacks a terminator, into an invoke.
     pub(crate) fn make_invoke(self, builder: &Builder, block: Block, normal: Block, unwind: Block) -> Call {
         builder.at_end(block, Some(self.0));
@@ -321,11 +276,6 @@ impl Call {
 
     pub(super) fn destinations(self) -> Option<(Block, Block)> {
         self.is_invoke().then(|| (self.normal_destination(), Block(raw!(LLVMGetUnwindDest(self.0.0)))))
-    }
-
-    pub(super) fn own_bundles(self) -> Vec<LLVMOperandBundleRef> {
-        let count = raw!(LLVMGetNumOperandBundles(self.0.0));
-        (0..count).map(|index| raw!(LLVMGetOperandBundleAtIndex(self.0.0, index))).collect()
     }
 
     pub(super) fn build(
