@@ -43,6 +43,7 @@ mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
+mod self_calls;
 mod stack_objects;
 mod steps;
 mod strategy;
@@ -117,11 +118,6 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     }
 }
 
-fn calls_itself(function: Value) -> bool {
-    let mut calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-    calls.any(|call| call.value().function() == function)
-}
-
 struct Lowering<'a> {
     module: Module,
     options: &'a LowerOptions,
@@ -175,10 +171,7 @@ impl<'a> Lowering<'a> {
             .map(|function| (function, self.clean_roots(function, gcroots.remove(&function).unwrap_or_default())))
             .collect();
         if self.options.eliminate_tail_calls {
-            // Only where a function calls itself: the pass and its analyses cost as much as half of the lowering.
-            for function in bodies.iter().filter(|function| calls_itself(**function)) {
-                function.run_function_passes("tailcallelim");
-            }
+            self_calls::become_loops(&bodies);
         }
         if self.options.zeal {
             for &function in &bodies {
