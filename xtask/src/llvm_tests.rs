@@ -150,7 +150,7 @@ fn forms(test: &Path, work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failu
         let rewritten = work.join(format!("rewritten_{stem}"));
         let mut opt = process::command(setup::llvm_tool("opt"));
         opt.args(["-passes=rewrite-statepoints-for-gc", "-S"]).arg(source).arg("-o").arg(&rewritten);
-        if space != "" && ended(&mut opt)?.0 == Some(0) {
+        if !space.is_empty() && ended(&mut opt)?.0 == Some(0) {
             forms.push(("rewritten", rewritten));
         }
     }

@@ -4,8 +4,13 @@ use super::Value;
 use super::call::{Call, DEOPT};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::LLVMOperandBundleRef;
+use std::borrow::Cow;
 
 impl Call {
+    pub(crate) fn has_bundles(self) -> bool {
+        raw!(LLVMGetNumOperandBundles(self.value().0)) != 0
+    }
+
     /// The tags of its bundles.
     pub(crate) fn bundle_tags(self) -> Vec<String> {
         let tag = |index| {
@@ -37,12 +42,18 @@ impl Call {
     }
 
     /// `roots`, and the operands of its own `deopt` bundle.
-    pub(super) fn with_state(self, roots: &[Value]) -> Vec<Value> {
-        [roots, &self.bundle(DEOPT).unwrap_or_default()].concat()
+    pub(super) fn with_state(self, roots: &[Value]) -> Cow<'_, [Value]> {
+        match self.bundle(DEOPT) {
+            None => Cow::Borrowed(roots),
+            Some(state) => Cow::Owned([roots, &state].concat()),
+        }
     }
 
     /// Its bundles of other tags.
     pub(super) fn bundles_but(self, tag: &str) -> Vec<LLVMOperandBundleRef> {
+        if !self.has_bundles() {
+            return Vec::new();
+        }
         let tags = self.bundle_tags().into_iter();
         let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
         for (bundle, _) in dropped {
