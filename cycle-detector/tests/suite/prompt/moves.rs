@@ -1,7 +1,8 @@
-//! References that a copy moves within their object: only those at the ends of the two ranges gain and lose a holder.
+//! References that a copy moves within their object: only those at the ends of the two ranges gain and lose a holder. And a variable of
+//! which a call has stored to a part.
 
 use crate::prompt::slices::{at_each_place, collect_with, ring};
-use crate::prompt::{ARRAY, mutator, node, type_of};
+use crate::prompt::{ARRAY, mutator, node, nodes, type_of};
 use tally_collector::Mutator;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
@@ -78,4 +79,31 @@ fn elements_that_move_beside_a_mark_in_slices_are_not_lost() {
             came
         });
     }
+}
+
+/// As a call does that was lent a variable of two references: it stored to one of them, to none, to the other.
+#[test]
+fn a_variable_of_two_references_counts_what_was_stored_to_one() {
+    let mut m = mutator();
+    let [first, second, third] = nodes(&mut m);
+    for object in [first, second, third] {
+        m.push_root(Some(object));
+    }
+    let (mut variable, mut counted) = ([first.address(), 0], [0_u64; 2]);
+    let mut settle = |m: &mut Mutator, variable: u64| {
+        let how = first.type_info();
+        // SAFETY: both are as long as a node, whose fields are references.
+        unsafe { m.heap().settle_root(variable, counted.as_mut_ptr() as u64, Some(how), 16) };
+        [first, second, third].map(|object| m.count_of(object))
+    };
+    assert_eq!(settle(&mut m, variable.as_ptr() as u64), [2, 1, 1]);
+    variable[1] = second.address();
+    assert_eq!(settle(&mut m, variable.as_ptr() as u64), [2, 2, 1], "the first word is as it was");
+    assert_eq!(settle(&mut m, variable.as_ptr() as u64), [2, 2, 1]);
+    variable[0] = third.address();
+    assert_eq!(settle(&mut m, variable.as_ptr() as u64), [1, 2, 2], "the second word is as it was");
+    assert_eq!(settle(&mut m, 0), [1, 1, 1]);
+    assert_eq!(counted, [0, 0]);
+    m.poll();
+    m.verify().expect("sound");
 }
