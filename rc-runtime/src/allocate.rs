@@ -13,7 +13,7 @@
 
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
-use crate::memory::range::BLOCK_BYTES;
+use crate::memory::range::{BLOCK_BYTES, MARK};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
 use crate::type_registry::{TypeId, TypeInfo};
@@ -261,6 +261,9 @@ impl Heap {
         self.note_growth();
         self.clock.given_bytes += cell;
         self.count_birth(cell);
+        if self.mark_is_sliced() {
+            MARK.set(object.granule());
+        }
         Ok(object)
     }
 

@@ -7,6 +7,8 @@
 //! are, go to the log. A block that sees its [`HeapOptions::block_log_after`](crate::heap::HeapOptions)th single entry is
 //! logged as a whole, in address order: a single entry costs an order of magnitude more than one of a sequential sweep.
 //!
+//! While a mark in slices runs that stands in for counting, the references are shown to the mark instead (`plan::bump::sliced`).
+//!
 //! If the object is pending (the increments of the last flip have not reached it) it is counted first: its words are
 //! about to stop being those of the flip. `[PENDING]`
 
@@ -33,6 +35,9 @@ impl Heap {
     /// The barrier's slow path: the unlogged bit of `slot` is set, and it is about to be overwritten.
     #[inline(never)]
     pub fn log_slow(&mut self, object: ObjectRef, slot: Slot) {
+        if self.mark_is_sliced() {
+            return self.show_overwritten(object, slot);
+        }
         if object.has(flag::LARGE) {
             let chunk = object.type_info().chunk_of(slot.address() - object.address());
             return self.log_chunk(object, chunk);
@@ -74,6 +79,9 @@ impl Heap {
     fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
         if !object.type_info().has_references {
             return; // nothing to log; such an object has one stamp, whatever its length
+        }
+        if self.mark_is_sliced() {
+            return self.show_overwritten_chunk(object, chunk);
         }
         let stamp = self.large.stamps(object)[chunk as usize];
         if stamp == self.clock.epoch {

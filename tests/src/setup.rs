@@ -59,6 +59,7 @@ pub fn setups() -> Vec<Setup> {
     let prompt = || HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() };
     // Until a mark has so many units.
     let marking = |units| HeapOptions { epoch_bytes: 4 << 10, mark_ns: units * MARK_NS_PER_UNIT, ..small(100) };
+    let in_slices = |units| HeapOptions { eager_slices: true, slice_units: Some(units), ..marking(1 << 30) };
     let trace = || HeapOptions { plan: Plan::Trace, ..HeapOptions::default() };
     let setup = |name, options| Setup { name, options };
     vec![
@@ -82,6 +83,11 @@ pub fn setups() -> Vec<Setup> {
         setup("marking-a-little", marking(60)),
         setup("marking-short-lists", HeapOptions { list_entries_max: Some(3), ..marking(300) }),
         setup("marking-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..marking(300) }),
+        setup("marking-in-slices", in_slices(5)),
+        setup("marking-in-long-slices", HeapOptions { epoch_bytes: 16 << 10, ..in_slices(60) }),
+        setup("marking-in-slices-or-counting", HeapOptions { eager_slices: true, eager_marks: true, ..marking(120) }),
+        setup("marking-in-slices-short-lists", HeapOptions { list_entries_max: Some(12), ..in_slices(20) }),
+        setup("marking-in-slices-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..in_slices(9) }),
         setup("prompt", prompt()),
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
         setup("prompt-marks", HeapOptions { eager_marks: true, ..prompt() }),

@@ -17,6 +17,7 @@ mod large_objects;
 mod limits;
 mod mark_and_log;
 mod marking;
+mod marking_in_slices;
 mod mature_walk;
 mod memory;
 mod modules;

@@ -29,6 +29,8 @@ pub struct HeapOptions {
     pub trials: bool,
     /// Start a backup mark at the end of every epoch instead of waiting for evidence: small heaps in tests see one, too.
     pub eager_marks: bool,
+    /// Marks of a heap that marks instead of counting go in slices, however short they are: for tests.
+    pub eager_slices: bool,
     /// Every slice does this many units of work, and the clock decides nothing: a replayed program runs exactly as before.
     pub slice_units: Option<u32>,
     /// Single log entries in a block before the whole block is logged.
@@ -62,6 +64,7 @@ impl Default for HeapOptions {
             stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,
             eager_marks: false,
+            eager_slices: false,
             slice_units: None,
             block_log_after: 64,
             list_entries_max: None,

@@ -3,7 +3,7 @@
 //! The program runs between two places. A list of blocks only grows meanwhile, and the table keeps its places.
 
 use crate::memory::large::LargeSpace;
-use crate::memory::range::{self, LIVE, MARK};
+use crate::memory::range::{self, LIVE, MARK, NEXT_LIVE};
 use crate::object::{HEADER_BYTES, ObjectRef};
 
 /// Units of work of a block, whatever lies in it.
@@ -75,5 +75,14 @@ pub(crate) fn next_live(at: u64, end: u64) -> Option<ObjectRef> {
     let cell = unsafe { LIVE.next_in_block(at, end) }?;
     range::prefetch(cell + WALKED_AHEAD);
     // SAFETY: [HEADER] a live bit at a cell's start is an object's.
+    Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
+}
+
+/// The same with the live bits of the next sweep.
+#[inline(always)]
+pub(crate) fn next_survivor(at: u64, end: u64) -> Option<ObjectRef> {
+    // SAFETY: [OWNED] a block of this heap.
+    let cell = unsafe { NEXT_LIVE.next_in_block(at, end) }?;
+    // SAFETY: [HEADER] such a bit at a cell's start is an object's.
     Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
 }

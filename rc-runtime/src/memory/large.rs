@@ -248,6 +248,32 @@ impl LargeSpace {
         }
     }
 
+    /// Sets the unlogged bits of all objects, for a mark in slices, or clears them. Costs a 128th of the bytes in which they may hold
+    /// references.
+    pub(crate) fn arm_all(&mut self, armed: bool) {
+        for entry in self.objects.iter().flatten() {
+            let (object, info) = (entry.object, entry.object.type_info());
+            if info.has_references {
+                let end = object.address() + info.reference_bytes(object).end;
+                match armed {
+                    // SAFETY: [OWNED] a block of this heap.
+                    true => unsafe { UNLOGGED.set_range(object.address(), end) },
+                    // SAFETY: [OWNED] a block of this heap.
+                    false => unsafe { UNLOGGED.clear_range(object.address(), end) },
+                }
+            }
+        }
+    }
+
+    /// The references of a chunk were shown to a mark in slices: it may be written to.
+    pub(crate) fn disarm_chunk(&mut self, object: ObjectRef, chunk: u64) {
+        let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
+        if !granules.is_empty() {
+            // SAFETY: [OWNED] a block of this heap.
+            unsafe { UNLOGGED.clear_range(granules.start, granules.end) };
+        }
+    }
+
     /// The object at table place `place`; `None` at a vacant place.
     pub fn at(&self, place: usize) -> Option<ObjectRef> {
         self.objects[place].as_ref().map(|entry| entry.object)

@@ -15,6 +15,7 @@
 //! BLOCK_INFO_BASE 32 bytes per block of 32 KiB      1/1024
 //! TYPE_TABLE_BASE 16 bytes per type id              128 MiB   what the heap knows of it; how its words are read
 //! RECORD_BASE     4 bytes per 8 bytes  (records)    1/2     of special objects, and of weak slots
+//! NEXT_LIVE_BASE  1 bit  per 8 bytes   (cells)      1/64    all zero outside a collection that marks
 //! ```
 //!
 //! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
@@ -48,6 +49,7 @@ const TYPE_TABLE_BASE: u64 = table(7);
 /// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
 pub const READING_BASE: u64 = TYPE_TABLE_BASE + (8 << TYPE_ID_BITS);
 const RECORD_BASE: u64 = table(8);
+const NEXT_LIVE_BASE: u64 = table(9);
 
 /// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
 /// memory, for tests of the runtime by itself: compiled code and `tally.h` know the other place.
@@ -146,6 +148,7 @@ fn map_tables(bytes: u64) -> Result<(), RangeError> {
         (BUFFERED_BASE, bytes >> 6),
         (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
         (RECORD_BASE, bytes >> 1),
+        (NEXT_LIVE_BASE, bytes >> 6),
     ];
     for (done, &(address, length)) in tables.iter().enumerate() {
         if let Err(error) = map_fixed(address, length) {
@@ -217,7 +220,10 @@ pub const fn block_start(block: u32) -> u64 {
 pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 /// 1 for every 8 bytes of a mature cell, header included.
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
-/// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not
+/// 1 for every 8 bytes of a cell that a collection which marks has found alive so far: the live bits of its sweep. Until then the
+/// old ones say where holes are.
+pub const NEXT_LIVE: BitTable<NEXT_LIVE_BASE, 3> = BitTable;
+/// The table [`LIVE`] under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not
 /// [`MARK`], which a mark in slices has in use meanwhile.
 pub const REACHED: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.

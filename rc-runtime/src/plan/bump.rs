@@ -9,9 +9,11 @@ pub mod collection;
 mod retire;
 mod room;
 mod safepoint;
+pub mod sliced;
 
 use block::fragments::Fragments;
 use block::{BlockSpace, Hole};
+use sliced::Sliced;
 
 /// Where the small objects of a heap lie, and where the next one goes.
 #[derive(Debug)]
@@ -27,6 +29,12 @@ pub struct BumpSpace {
     pub(crate) young_leave_room: bool,
     /// Epochs are long: the driver has learnt that it saves work.
     pub long_epochs: bool,
+    /// A mark in slices runs.
+    pub(crate) sliced: Option<Sliced>,
+    /// Bytes of small objects that the last collection which marked has found alive for the first time.
+    pub aged_bytes: u64,
+    /// Bytes of those that were allocated while it ran, and are garbage as likely as not.
+    pub floating_bytes: u64,
 }
 
 impl BumpSpace {
@@ -41,6 +49,9 @@ impl BumpSpace {
             fragments: Fragments::default(),
             young_leave_room: false,
             long_epochs: false,
+            sliced: None,
+            aged_bytes: 0,
+            floating_bytes: 0,
         }
     }
 }

@@ -9,7 +9,8 @@
 //! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
 //!
 //! Of the trace plan, and of a heap of the deferred plan that marks instead of counting. That gives a mark up when it has
-//! taken too long, after step 1 or 3. What was found dead by then is dead, and may be found so again. `[BOUND]`
+//! taken too long, after step 1 or 3. What was found dead by then is dead, and may be found so again. `[BOUND]` Such a heap may do
+//! step 1 in slices (`deferred::marking::slices`).
 
 use super::marker::Marker;
 use crate::slice::Slice;
@@ -33,8 +34,17 @@ pub(crate) struct Collected {
 /// collection has begun ([`Heap::begin_collection`]); the list is empty afterwards.
 pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice: Slice) -> Collected {
     let mut marker = Marker::of(heap, slice);
-    let all = mark(heap, roots, &mut marker);
-    roots.clear();
+    heap.for_each_held(|held| roots.push(held));
+    while let Some(root) = roots.pop() {
+        marker.show(heap, root);
+    }
+    let all = marker.finish(heap);
+    end_and_sweep(heap, marker, all)
+}
+
+/// The same from step 2 on, of a mark that has done step 1 if `all` says so, and is given up if not.
+pub(crate) fn end_and_sweep(heap: &mut Heap, mut marker: Marker, all: bool) -> Collected {
+    let all = all && find_dead(heap, &mut marker);
     let units = marker.units;
     let survivors = marker.end(heap);
     let freed = all.then(|| heap.sweep(survivors));
@@ -42,15 +52,8 @@ pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice
     Collected { freed, units }
 }
 
-/// Steps 1 to 4. False when the slice has ended before.
-fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bool {
-    heap.for_each_held(|held| roots.push(held));
-    while let Some(root) = roots.pop() {
-        marker.show(heap, root);
-    }
-    if !marker.finish(heap) {
-        return false;
-    }
+/// Steps 2 to 4. False when the slice has ended before.
+fn find_dead(heap: &mut Heap, marker: &mut Marker) -> bool {
     // Each special object, and each with a finalizer, is looked at.
     if !marker.spend(2 * heap.trace.listed() as u64) {
         return false;

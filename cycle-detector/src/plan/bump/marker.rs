@@ -38,6 +38,8 @@ pub(crate) struct Marker {
     slice: Slice,
     looked_at: u64,
     next_look: u64,
+    /// A large object in whose midst the slice has ended, and the chunk to visit next.
+    rest: Option<(ObjectRef, u64)>,
 }
 
 impl Marker {
@@ -53,12 +55,32 @@ impl Marker {
             looked_at: 0,
             next_look: slice.chunk().min(CHUNK_UNITS) as u64,
             slice,
+            rest: None,
         }
+    }
+
+    /// The slice has ended, and the program runs: what it shows to the mark goes onto the heap's stack.
+    pub(crate) fn pause(&mut self, heap: &mut Heap) {
+        std::mem::swap(&mut self.stack, &mut heap.mark_stack);
+    }
+
+    /// Goes on, until `slice` ends.
+    pub(crate) fn resume(&mut self, heap: &mut Heap, slice: Slice) {
+        std::mem::swap(&mut self.stack, &mut heap.mark_stack);
+        self.looked_at = self.units;
+        self.next_look = self.units + slice.chunk().clamp(1, CHUNK_UNITS) as u64;
+        self.slice = slice;
+    }
+
+    /// Whether marked objects were forgotten, which a mark that goes in slices does not look for.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.forgot
     }
 
     /// Gives the stack back. Returns what survives.
     pub(crate) fn end(mut self, heap: &mut Heap) -> Survivors {
         debug_assert!(self.stack.is_empty() || self.slice.has_ended());
+        debug_assert!(heap.mark_stack.is_empty());
         self.stack.clear();
         heap.mark_stack = self.stack;
         self.survivors
@@ -105,13 +127,20 @@ impl Marker {
 
     /// Follows everything. False when the slice has ended before.
     pub(crate) fn finish(&mut self, heap: &mut Heap) -> bool {
+        if let Some((object, chunk)) = self.rest.take() {
+            self.follow_chunks(heap, object, chunk);
+        }
         loop {
             let mut soon = PrefetchQueue::default();
             while let Some(object) = soon.next(|| self.stack.pop()) {
                 self.visit(heap, object);
                 if self.units >= self.next_look && !self.looks() {
+                    soon.drain().for_each(|object| self.visit_later(heap, object));
                     return false;
                 }
+            }
+            if self.rest.is_some() {
+                return false;
             }
             if !std::mem::take(&mut self.forgot) {
                 return true;
@@ -161,8 +190,15 @@ impl Marker {
         if !object.has(flag::LARGE) {
             return self.follow(heap, object);
         }
-        for chunk in 0..heap.large.stamps(object).len() as u64 {
+        self.follow_chunks(heap, object, 0);
+    }
+
+    fn follow_chunks(&mut self, heap: &mut Heap, object: ObjectRef, from: u64) {
+        for chunk in from..heap.large.stamps(object).len() as u64 {
             if !self.spend(0) {
+                self.rest = Some((object, chunk));
+                // No other object is visited in this slice.
+                self.next_look = 0;
                 return;
             }
             self.follow_part(heap, object, Part::Chunk(chunk));

@@ -76,6 +76,7 @@ impl Trigger {
     /// The flip was the first after marks: the survivors of the epoch that it has ended say nothing about its length.
     pub(in crate::plan::deferred) fn forget_length(&mut self) {
         self.length = u64::MAX;
+        self.learnt.begin();
     }
 
     /// Takes a finished epoch's report into the prediction.

@@ -31,7 +31,7 @@ pub use hole::{Hole, SMALLEST_HOLE};
 use crate::memory::block_source::{GIVEN_BACK_AT_ONCE, IDLE_LOOKS};
 use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::{List, Queue};
-use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info};
+use crate::memory::range::{self, BLOCK_BYTES, LIVE, NEXT_LIVE, UNLOGGED, block_info};
 use hole::{SMALLEST_CELL, longest};
 use recyclable::Recyclable;
 
@@ -57,7 +57,7 @@ pub struct BlockSpace {
     pub(in crate::plan) touched: List<u32>,
     pending: List<u32>,
     /// The oldest first.
-    freed_into: Queue<u32>,
+    pub(in crate::plan) freed_into: Queue<u32>,
     /// With objects that were logged one by one since the last flip.
     pub logged: List<u32>,
     current: Option<u32>,
@@ -65,6 +65,8 @@ pub struct BlockSpace {
     search: u32,
     /// Never reuse memory: dead objects stay recognisable (zeal).
     pub(crate) quarantine: bool,
+    /// A collection that marks has begun: blocks may have live bits of its sweep.
+    pub(in crate::plan) has_next_live: bool,
     /// Number of the heap, entered into each block.
     pub owner: u32,
 }
@@ -193,19 +195,43 @@ impl BlockSpace {
         None
     }
 
-    /// Trace plan: sweeps all blocks after a mark has set their live bits anew, and gives idle ones back.
-    pub fn sweep_all(&mut self) {
+    /// At the end of a collection that marks: sweeps all blocks with the live bits that the mark has set, and gives idle ones back.
+    /// Returns the bytes that live for the first time.
+    pub fn sweep_all(&mut self) -> u64 {
         self.begin_looks();
         self.touched.clear();
+        let mut new_words = 0;
         for place in 0..self.owned.len() {
             let block = self.owned[place];
             // SAFETY: [OWNED] this heap owns the block.
             if unsafe { (*block_info(block)).state.get() } != state::FREE {
+                new_words += take_next_live(block);
                 self.sweep(block);
             }
         }
+        self.has_next_live = false;
         while self.gives > 0 {
             self.give_idle_back(i64::MAX);
+        }
+        new_words * 8
+    }
+
+    /// The mark is given up: no block has live bits of its sweep.
+    pub(in crate::plan) fn forget_next_live(&mut self) {
+        if std::mem::take(&mut self.has_next_live) {
+            // SAFETY: [OWNED] this heap owns the blocks.
+            self.owned.iter().for_each(|&block| unsafe { NEXT_LIVE.block_words(block) }.fill(0));
+        }
+    }
+
+    /// Sets the unlogged bits of all blocks that hold objects, for a mark in slices, or clears them.
+    pub(in crate::plan) fn arm_all(&mut self, armed: bool) {
+        for &block in &self.owned {
+            // SAFETY: [OWNED] this heap owns the block.
+            if unsafe { (*block_info(block)).state.get() } != state::FREE {
+                // SAFETY: [OWNED] this heap owns the block.
+                unsafe { UNLOGGED.block_words(block) }.fill(if armed { !0 } else { 0 });
+            }
         }
     }
 
@@ -272,6 +298,18 @@ impl BlockSpace {
     }
 }
 
+/// The live bits of the sweep become those of the block. Returns how many of them are new.
+fn take_next_live(block: u32) -> u64 {
+    // SAFETY: [OWNED] the caller's heap owns the block.
+    let (live, next) = unsafe { (LIVE.block_words(block), NEXT_LIVE.block_words(block)) };
+    let mut new = 0;
+    for (live, next) in live.iter_mut().zip(next) {
+        new += (*next & !*live).count_ones();
+        *live = std::mem::take(next);
+    }
+    new.into()
+}
+
 /// Sets the unlogged bits of whole blocks. Their lines are fetched ahead: bits that have not been tested for a while are not in the cache.
 fn arm(blocks: &[u32]) {
     const AHEAD: usize = 8;
@@ -286,6 +324,7 @@ fn arm(blocks: &[u32]) {
 
 impl Drop for BlockSpace {
     fn drop(&mut self) {
+        self.forget_next_live();
         for &block in &self.owned {
             // SAFETY: [OWNED] the block is this heap's, and holds nothing.
             unsafe { clear_tables(block) };

@@ -4,14 +4,14 @@
 //! but its survivors stay young: the epoch goes on, and no object becomes mature.
 //!
 //! ```text
-//!   begin_collection      areas of allocation are closed; every live bit is cleared
-//!   survive(object)       the mark has come to it: its cell is live, it is mature
-//!   sweep                 the holes of all blocks are found again; dead large objects are freed
+//!   begin_collection      areas of allocation are closed
+//!   survive(object)       the mark has come to it: its cell will be live, it is mature
+//!   sweep                 the live bits of all blocks are replaced, their holes found again; dead large objects are freed
 //! ```
 
 use crate::heap::{Heap, LAST_EPOCH};
-use crate::memory::heap_walk::{HeapWalk, next_live};
-use crate::memory::range::{BLOCK_BYTES, LIVE, MARK, block_start};
+use crate::memory::heap_walk::{HeapWalk, next_survivor};
+use crate::memory::range::{BLOCK_BYTES, MARK, NEXT_LIVE, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 
 /// What a mark has reached.
@@ -28,7 +28,7 @@ pub struct Survivors {
 }
 
 impl Heap {
-    /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated.
+    /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated, unless the mark goes in slices (`sliced`).
     pub fn begin_collection(&mut self) {
         self.retire_allocation();
         if self.survivors_age() && self.clock.epoch < LAST_EPOCH {
@@ -38,10 +38,7 @@ impl Heap {
         self.statistics.marks += 1;
         self.end_holds_of_left_calls();
         self.services.specials.mark_begins();
-        for &block in &self.bump.blocks.owned {
-            // SAFETY: [OWNED] a block of this heap.
-            unsafe { LIVE.block_words(block) }.fill(0);
-        }
+        self.bump.blocks.has_next_live = true;
     }
 
     /// Notes that a marked object lives on, once: a small one when the mark comes to it, a large one in the sweep.
@@ -51,7 +48,7 @@ impl Heap {
         if !object.has(flag::LARGE) {
             let cell = object.address() - HEADER_BYTES;
             // SAFETY: [OWNED] a block of this heap.
-            unsafe { LIVE.set_cell(cell, cell + bytes) };
+            unsafe { NEXT_LIVE.set_cell(cell, cell + bytes) };
         }
         survivors.objects += 1;
         survivors.bytes += bytes;
@@ -64,7 +61,7 @@ impl Heap {
     /// Whether [`survive`](Self::survive) was called for a small object in this collection.
     #[inline(always)]
     pub fn has_survived(object: ObjectRef) -> bool {
-        LIVE.get(object.granule())
+        NEXT_LIVE.get(object.granule())
     }
 
     /// Calls `visit` with every survivor so far, and perhaps with some that are added meanwhile; with a marked large
@@ -73,7 +70,7 @@ impl Heap {
         for place in 0..self.bump.blocks.owned.len() {
             let start = block_start(self.bump.blocks.owned[place]);
             let mut at = start;
-            while let Some(object) = next_live(at, start + BLOCK_BYTES) {
+            while let Some(object) = next_survivor(at, start + BLOCK_BYTES) {
                 at = object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object);
                 visit(self, object);
             }
@@ -90,8 +87,11 @@ impl Heap {
     pub fn sweep(&mut self, mut survivors: Survivors) -> u64 {
         let before = self.statistics.freed_objects();
         self.quarantine_unmarked();
+        let born = self.add_born(&mut survivors);
         self.sweep_large(&mut survivors);
-        self.bump.blocks.sweep_all();
+        let new = self.bump.blocks.sweep_all();
+        self.bump.aged_bytes = aged_bytes(new, born, self.clock.given_bytes);
+        self.bump.floating_bytes = new.saturating_sub(self.bump.aged_bytes).min(born);
         self.keep_hole_open();
         let counted = &mut self.statistics;
         counted.epochs += 1;
@@ -138,5 +138,25 @@ impl Heap {
         }
         zeal.forget_young();
         self.zeal = Some(zeal);
+    }
+}
+
+/// Bytes that live for the first time at the end of a collection, before which so many were allocated: of those that were `born`
+/// while its mark ran, which all survive, the same part as of the others.
+fn aged_bytes(new: u64, born: u64, given: u64) -> u64 {
+    let judged = given.saturating_sub(born);
+    let aged = u128::from(new.saturating_sub(born)) * u128::from(given);
+    (aged / u128::from(judged.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aged_bytes;
+
+    #[test]
+    fn what_is_born_while_a_mark_runs_is_as_long_lived_as_the_rest() {
+        assert_eq!(aged_bytes(300, 0, 1000), 300);
+        assert_eq!(aged_bytes(400 + 150, 400, 1000), 250, "a fourth of six hundred");
+        assert_eq!(aged_bytes(1000, 1000, 1000), 0, "nothing is known");
     }
 }

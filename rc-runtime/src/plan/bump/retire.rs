@@ -11,7 +11,7 @@ impl Heap {
     /// Counts the objects allocated in the current hole.
     pub fn count_hole(&mut self) {
         let (start, end) = (self.bump.hole_start, self.context_mut().cursor);
-        if start != 0 && self.options.count_objects {
+        if start != 0 && (self.options.count_objects || self.mark_is_sliced()) {
             self.count_cells(start, end);
             self.bump.hole_start = end;
         }
@@ -37,7 +37,10 @@ impl Heap {
             // SAFETY: [HEADER] not padding, so a cell.
             let object = unsafe { ObjectRef::from_address(at + HEADER_BYTES) };
             let bytes = object.type_info().cell_bytes_of(object);
-            self.count_birth(bytes);
+            if self.options.count_objects {
+                self.count_birth(bytes);
+            }
+            self.bear_marked(at, bytes);
             at += bytes;
         }
     }

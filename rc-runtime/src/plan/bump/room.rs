@@ -132,6 +132,7 @@ impl Heap {
         fragment.start = start + cell;
         self.clock.given_bytes += cell;
         self.count_birth(cell);
+        self.bear_marked(start, cell);
         Some(start)
     }
 
@@ -149,6 +150,9 @@ impl Heap {
         self.bump.hole = hole;
         self.bump.hole_start = hole.start;
         self.clock.given_bytes += hole.bytes();
+        if self.mark_is_sliced() {
+            hole.set_marks();
+        }
         let calls = self.every_allocation_calls();
         let context = self.context_mut();
         context.cursor = hole.start;

@@ -26,6 +26,7 @@
 
 use crate::heap::Heap;
 use crate::memory::block_state::state;
+use crate::memory::list::Queue;
 use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, LIVE, UNLOGGED, block_info, block_start};
 use crate::object::ObjectRef;
 use crate::object::flag;
@@ -39,6 +40,7 @@ impl Heap {
         self.retire_allocation();
         self.end_holds_of_left_calls();
         self.clear_marks();
+        self.bump.blocks.forget_next_live();
         self.bump.blocks.touch_all();
         let objects = self.large.young.iter();
         objects.for_each(|object| BUFFERED.clear(object.granule()));
@@ -52,12 +54,13 @@ impl Heap {
     }
 
     /// From now on the heap marks: all objects are young. A collection must follow before the program goes on. The passes of
-    /// the last flip are done, no mark runs, nothing waits for its death, and the runtime calls no function of the
+    /// the last flip are done, no mark runs, nothing but plain objects waits for its death, and the runtime calls no function of the
     /// program.
     pub fn begin_marking(&mut self) {
         debug_assert!(!self.deferred.counting && self.services.finalizers.depth() == 0);
         self.retire_allocation();
         while self.deferred.log.drop_chunk() {}
+        self.deferred.free_queue.clear();
         self.deferred.late_queue.clear();
         self.deferred.promotion_queue.clear();
         self.candidates.clear();
@@ -128,6 +131,7 @@ impl BlockSpace {
     /// No object has a count or is a candidate, and no write is logged.
     fn forget_counts(&mut self) {
         self.logged.clear();
+        self.freed_into = Queue::default();
         for &block in &self.owned {
             // SAFETY: [OWNED] this heap owns the block.
             unsafe { (*block_info(block)).logged.set(0) };

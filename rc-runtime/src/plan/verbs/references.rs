@@ -136,7 +136,7 @@ impl Heap {
     /// Whether native code may write references into the object without the barrier, as it is now.
     pub(crate) fn is_written_plainly(&self, object: ObjectRef) -> bool {
         match self.plan() {
-            Plan::Deferred => !object.is_mature(),
+            Plan::Deferred => !object.is_mature() && !self.mark_is_sliced(),
             Plan::Prompt => false,
             Plan::Trace => true,
         }

@@ -15,7 +15,7 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.upgrade_slow(object),
             Plan::Prompt => self.upgrade_watched(object),
-            Plan::Trace => None,
+            Plan::Trace => self.upgrade_shown(object),
         }
     }
 
@@ -25,7 +25,7 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.is_rooted_or_young(object),
             Plan::Prompt => self.is_whole_and_unwatched(object),
-            Plan::Trace => !self.awaits_finalizer(object),
+            Plan::Trace => !self.mark_is_sliced() && !self.awaits_finalizer(object),
         }
     }
 
@@ -46,7 +46,16 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.show_ephemeron_again(ephemeron),
             Plan::Prompt => self.watch_ephemeron(ephemeron),
-            Plan::Trace => {}
+            Plan::Trace => self.push_ephemeron_again(ephemeron),
+        }
+    }
+
+    /// Shows an object that waits for its finalizer to the running mark: it is about to run.
+    pub(crate) fn show_waiting_object(&mut self, object: ObjectRef) {
+        match self.regime() {
+            Plan::Deferred => self.show_to_mark(object),
+            Plan::Prompt => {}
+            Plan::Trace => self.show_to_sliced_mark(object),
         }
     }
 

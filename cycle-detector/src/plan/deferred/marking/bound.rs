@@ -10,7 +10,7 @@ use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::trigger::PATIENCE;
 use crate::slice::CHUNK_UNITS;
 use tally_heap::Heap;
-use tally_heap::heap::LAST_EPOCH;
+use tally_heap::heap::{LAST_EPOCH, MARK_NS_PER_UNIT};
 
 /// Flips before a heap that has begun to count may mark again, at most: as for a trial of another length that fails.
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
@@ -19,18 +19,30 @@ const TELLING: u64 = 4 * CHUNK_UNITS as u64;
 
 impl Default for Marking {
     fn default() -> Self {
-        Marking { units: 0, left: 0, ns_per_unit: 10.0, units_per_object: 4.0, wait: PATIENCE, patience: PATIENCE }
+        Marking {
+            units: 0,
+            left: 0,
+            ns_per_unit: 10.0,
+            units_per_object: 3.0,
+            wait: PATIENCE,
+            patience: PATIENCE,
+            in_slices: false,
+            sliced: None,
+            counted: Default::default(),
+            ns_per_promoted: 100.0,
+            dear: 0,
+        }
     }
 }
 
 impl Marking {
-    /// Takes a mark of so many units into the prediction. It may have been given up.
-    pub(super) fn learn(&mut self, heap: &Heap, units: u64, ns: u64) {
+    /// Takes a mark of so many units into the prediction. If it was given up, it says nothing of how many objects live.
+    pub(super) fn learn(&mut self, heap: &Heap, units: u64, ns: u64, all: bool) {
         if units >= TELLING {
             let measured = (ns as f64 / units as f64).clamp(1.0, 100.0);
             self.ns_per_unit += (measured - self.ns_per_unit) / 4.0;
             let objects = heap.statistics.live_objects;
-            if objects >= TELLING {
+            if all && objects >= TELLING {
                 let measured = (units as f64 / objects as f64).clamp(2.0, 64.0);
                 self.units_per_object += (measured - self.units_per_object) / 4.0;
             }
@@ -45,11 +57,19 @@ impl Marking {
 
     /// Whether so many objects could be marked in half of the bound.
     fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
-        let options = heap.options();
-        let units = objects as f64 * self.units_per_object;
-        match options.slice_units {
-            Some(_) => units <= options.mark_bound_units() as f64 / 2.0,
-            None => units * self.ns_per_unit <= options.mark_bound_ns() as f64 / 2.0,
+        self.expected_ns(heap, objects) <= heap.options().mark_bound_ns() as f64 / 2.0
+    }
+
+    /// The time in which so many objects could be marked.
+    pub(super) fn expected_ns(&self, heap: &Heap, objects: u64) -> f64 {
+        objects as f64 * self.units_per_object * self.unit_ns(heap)
+    }
+
+    /// The time of a unit.
+    pub(super) fn unit_ns(&self, heap: &Heap) -> f64 {
+        match heap.options().slice_units {
+            Some(_) => MARK_NS_PER_UNIT as f64,
+            None => self.ns_per_unit,
         }
     }
 }
@@ -67,7 +87,19 @@ impl DeferredDriver {
         }
         self.marking.wait = self.marking.wait.saturating_sub(1);
         let promoted = self.stops.last_report.promoted;
-        let is_quiet = !self.judges(heap) && !self.stack.has_rest() && heap.services.finalizers.depth() == 0;
-        is_quiet && self.marking.wait == 0 && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
+        self.note_counted(heap);
+        let is_quiet = self.is_quiet() && !self.stack.has_rest() && heap.services.finalizers.depth() == 0;
+        if !is_quiet || self.marking.wait != 0 {
+            return false;
+        }
+        let objects = heap.statistics.live_objects + promoted;
+        self.marking.in_slices = !self.marking.suffices_for(heap, objects);
+        !self.marking.in_slices || self.marks_are_cheap(heap)
+    }
+
+    /// Whether nothing is half done that a mark would not do anew. Plain objects may wait for their deaths: no root reaches them.
+    fn is_quiet(&self) -> bool {
+        let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
+        !dying && !self.mark.is_running() && !self.set_waits_for_company
     }
 }

@@ -14,7 +14,12 @@ impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
         self.give_memory_back(heap);
-        if heap.is_running() && self.marking.is_due(heap) {
+        if !heap.is_running() {
+            return;
+        }
+        if self.marks_in_slices() {
+            self.pace_slices(heap);
+        } else if self.marking.is_due(heap) {
             self.collect_or_count(heap);
         }
     }
@@ -26,8 +31,13 @@ impl DeferredDriver {
             if !heap.marks_instead_of_counting() {
                 driver.begin_marking(heap);
             }
-            let slice = Slice::of_mark(heap.options());
-            if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) {
+            driver.abandon_slices(heap);
+            let all = match driver.marking.goes_in_slices(heap) {
+                true => driver.begin_slices(heap, false),
+                false => driver.collect_within(heap, Slice::of_mark(heap.options()), FRAMES_AT_FLIP),
+            };
+            if !all {
+                heap.statistics.marks_aborted += 1;
                 driver.begin_counting(heap);
                 if stop_the_world {
                     driver.finish(heap);
@@ -54,6 +64,7 @@ impl DeferredDriver {
     /// A collection without a bound. Returns how many objects died.
     pub(crate) fn collect_by_mark(&mut self, heap: &mut Heap) -> u64 {
         let before = heap.statistics.freed_objects();
+        self.abandon_slices(heap);
         let all = self.collect_within(heap, Slice::default(), usize::MAX);
         debug_assert!(all);
         self.update_poll(heap);
@@ -63,8 +74,12 @@ impl DeferredDriver {
     /// A step of an explicit collection: all of it, or, if that takes longer than `ns`, the heap counts from here on, and
     /// the next steps collect. Returns whether that was all.
     pub(crate) fn step_by_mark(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        if self.marks_in_slices() || self.marking.goes_in_slices(heap) {
+            return self.step_in_slices(heap, ns);
+        }
         let all = self.collect_within(heap, Slice::of_time(i64::MAX, ns), FRAMES_AT_FLIP);
         if !all {
+            heap.statistics.marks_aborted += 1;
             self.begin_counting(heap);
         }
         all
@@ -85,7 +100,8 @@ impl DeferredDriver {
         let collected = mark_and_sweep(heap, &mut self.roots, slice);
         heap.statistics.mark_units += collected.units;
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
-        self.marking.learn(heap, collected.units, (thread_time() - cpu).as_nanos() as u64);
+        let ns = (thread_time() - cpu).as_nanos() as u64;
+        self.marking.learn(heap, collected.units, ns, collected.freed.is_some());
         let Some(freed) = collected.freed else { return false };
         self.stops.report.freed_by_mark = freed;
         self.stops.close_report(heap);
@@ -105,10 +121,11 @@ impl DeferredDriver {
     }
 
     /// The heap counts from here on. If a walk over the stack has begun it goes on.
-    fn begin_counting(&mut self, heap: &mut Heap) {
-        heap.statistics.marks_aborted += 1;
+    pub(super) fn begin_counting(&mut self, heap: &mut Heap) {
         self.marking.note_given_up();
+        self.marking.begin_counting(heap);
         heap.begin_counting();
+        heap.bump.long_epochs = false;
         let begun = std::mem::take(&mut self.roots);
         self.flip_from(heap, begun);
         self.trigger.forget_length();

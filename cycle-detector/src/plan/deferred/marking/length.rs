@@ -18,7 +18,7 @@ const SHORTEST: u64 = 32 * BLOCK_BYTES;
 impl Marking {
     /// Notes the end of a collection that has taken so many units.
     pub(super) fn note_collection(&mut self, heap: &Heap, units: u64) {
-        (self.units, self.left) = (units, heap.statistics.live_bytes);
+        (self.units, self.left) = (units, heap.statistics.live_bytes - heap.bump.floating_bytes);
     }
 
     /// Whether a collection is due.
@@ -28,7 +28,9 @@ impl Marking {
             true => (self.units * BYTES_PER_UNIT).clamp(SHORTEST.min(epoch), epoch),
             false => epoch,
         };
-        heap.clock.given_bytes >= length.max(self.left)
+        let length = length.max(self.left);
+        // The rest of the room is for what is allocated while it runs.
+        heap.clock.given_bytes >= if self.goes_in_slices(heap) { length / 4 * 3 } else { length }
     }
 }
 

@@ -27,6 +27,9 @@ const ADDED: u64 = 8;
 /// Epochs before a trial is repeated.
 pub(in crate::plan::deferred) const PATIENCE: u32 = 2;
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
+/// Epochs of a heap that has begun to count before it tries others. They say what counts cost (`marking::price`); in a long one
+/// marks seem dear, since four come in its place, and the heap is large by then.
+const EPOCHS_BEFORE_TRIALS: u32 = 4;
 
 /// What has been learnt.
 #[derive(Debug)]
@@ -59,6 +62,12 @@ impl EpochLength {
             }
         }
         self.long
+    }
+
+    /// The heap begins to count: epochs are short until it is known whether marks would be cheaper.
+    pub(in crate::plan::deferred) fn begin(&mut self) {
+        (self.long, self.is_trial) = (false, false);
+        self.wait = self.wait.max(EPOCHS_BEFORE_TRIALS);
     }
 
     fn consider(&mut self, work: u64) {

@@ -7,7 +7,7 @@
 //!
 //! Below [`SMALLEST_HOLE`] a class is one size, above it a fourth of an octave.
 
-use crate::memory::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_start};
+use crate::memory::range::{BLOCK_BYTES, LIVE, MARK, UNLOGGED, block_start};
 
 /// Shorter holes are used only by heaps that fill holes, and every cell up to this size fits into any other.
 pub const SMALLEST_HOLE: u64 = 128;
@@ -43,6 +43,13 @@ impl Hole {
     pub(crate) fn clear_unlogged(self) {
         // SAFETY: [OWNED] a block of this heap.
         unsafe { UNLOGGED.clear_range(self.start + 8, self.end) };
+    }
+
+    /// What is allocated there is born marked. The neighbours' payloads begin in other granules, as their slots do.
+    #[inline(always)]
+    pub(crate) fn set_marks(self) {
+        // SAFETY: [OWNED] a block of this heap.
+        unsafe { MARK.set_range(self.start + 8, self.end) };
     }
 }
 

@@ -190,7 +190,7 @@ impl Heap {
         let object = self.services.finalizers.queue.pop_front()?;
         if self.services.finalizers.unshown > 0 {
             self.services.finalizers.unshown -= 1;
-            self.show_to_mark(object);
+            self.show_waiting_object(object);
         }
         Some(object)
     }
@@ -199,7 +199,7 @@ impl Heap {
     pub(in crate::services::finalizer::queue) fn show_waiting(&mut self) {
         while let Some(left) = self.services.finalizers.unshown.checked_sub(1) {
             self.services.finalizers.unshown = left;
-            self.show_to_mark(self.services.finalizers.queue[left]);
+            self.show_waiting_object(self.services.finalizers.queue[left]);
         }
     }
 
