@@ -74,8 +74,19 @@ pub(super) fn new_object(
         bump(builder, setting.context, call, handle, &descriptor, cell, roots);
         return Allocation::Inline;
     }
-    let slow = declare(builder.module(), "tally_new_slow");
-    let new = call.emit_instead(builder, slow.value_type(), slow, &[handle], roots);
+    call_instead(builder, call, "tally_new_slow", &[handle], roots)
+}
+
+/// Has a function of the runtime allocate.
+pub(super) fn call_instead(
+    builder: &Builder,
+    call: Call,
+    name: &str,
+    arguments: &[Value],
+    roots: &[Value],
+) -> Allocation {
+    let function = declare(builder.module(), name);
+    let new = call.emit_instead(builder, function.value_type(), function, arguments, roots);
     call.replace_by(new);
     Allocation::Called
 }
@@ -101,10 +112,7 @@ pub(super) fn new_array(
     if array_allocation::inline(builder, Plan::Deferred, setting, (call, handle), &descriptor, roots) {
         return Allocation::Inline;
     }
-    let slow = declare(builder.module(), "tally_new_array_slow");
-    let new = call.emit_instead(builder, slow.value_type(), slow, &[handle, call.argument(1)], roots);
-    call.replace_by(new);
-    Allocation::Called
+    call_instead(builder, call, "tally_new_array_slow", &[handle, call.argument(1)], roots)
 }
 
 fn bump(

@@ -20,6 +20,7 @@
 
 use super::allocation::{CELL_BYTES_MAX, CELL_BYTES_MIN, HEADER_BYTES, Setting, Ways, load_meta, replace_by_object};
 use super::descriptor::Descriptor;
+use super::free_list;
 use super::runtime::context_field;
 use super::{ContextAccess, Plan};
 use crate::llvm::call::Call;
@@ -79,17 +80,10 @@ fn cell(builder: &Builder, descriptor: &Descriptor, length: Value) -> Value {
 
 /// Takes the first cell of the list of its size.
 fn take(builder: &Builder, context: ContextAccess, ways: &Ways, place: Value, cell: Value) -> Value {
-    let pointer = builder.module().pointer();
     let distance = builder.binary(Opcode::LLVMSub, cell, builder.i64(CELL_BYTES_MIN));
     let lists = context_field(builder, context, FREE_LISTS);
     let list = builder.element_anywhere(lists, builder.module().integer(8), distance);
-    let first = builder.load(pointer, list);
-    let none = builder.is_zero(first);
-    builder.branch_rarely(none, ways.slow, ways.fast);
-    builder.at_end(ways.fast, Some(place));
-    let next = builder.load(pointer, first);
-    builder.store(next, list);
-    first
+    free_list::take_first(builder, ways, place, list)
 }
 
 /// Moves the cursor on by a cell.

@@ -15,12 +15,12 @@
 //! for each object, by which the slow path threads the list through it (benches/compiled.rs).
 
 use super::allocation::{
-    Allocation, CELL_BYTES_MAX, Setting, Ways, cell_bytes, load_meta, null_references, replace_by_object,
+    Allocation, CELL_BYTES_MAX, Setting, Ways, call_instead, cell_bytes, load_meta, null_references, replace_by_object,
 };
 use super::array_allocation;
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
-use super::runtime::{REFERENCES, context_field, declare};
+use super::runtime::{REFERENCES, context_field};
 use super::{ContextAccess, Plan};
 use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
@@ -61,10 +61,7 @@ pub(super) fn allocate(
         }
         _ => ("tally_new_owned", call.arguments()),
     };
-    let function = declare(builder.module(), name);
-    let new = call.emit_instead(builder, function.value_type(), function, &arguments, roots);
-    call.replace_by(new);
-    Allocation::Called
+    call_instead(builder, call, name, &arguments, roots)
 }
 
 fn take(
@@ -76,20 +73,25 @@ fn take(
     cell: u64,
     roots: &[Value],
 ) {
-    let pointer = builder.module().pointer();
     let place = call.value();
     let ways = Ways::part(builder, call);
     let list = context_field(builder, context, FREE_LISTS + 8 * class_of(cell));
-    let first = builder.load(pointer, list);
-    let none = builder.is_zero(first);
-    builder.branch_rarely(none, ways.slow, ways.fast);
-
-    builder.at_end(ways.fast, Some(place));
-    let next = builder.load(pointer, first);
-    builder.store(next, list);
+    let first = take_first(builder, &ways, place, list);
     builder.store(load_meta(builder, handle), builder.offset_back(first, 4));
     let object = ways.join(builder, call, first, ("tally_new_slow", &[handle]), roots);
     builder.before(place);
     null_references(builder, descriptor, object, Some(REFERENCES));
     replace_by_object(call, object);
+}
+
+/// Takes the first cell of a list; goes the slow way if there is none.
+pub(super) fn take_first(builder: &Builder, ways: &Ways, place: Value, list: Value) -> Value {
+    let pointer = builder.module().pointer();
+    let first = builder.load(pointer, list);
+    let none = builder.is_zero(first);
+    builder.branch_rarely(none, ways.slow, ways.fast);
+    builder.at_end(ways.fast, Some(place));
+    let next = builder.load(pointer, first);
+    builder.store(next, list);
+    first
 }

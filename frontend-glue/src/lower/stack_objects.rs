@@ -56,16 +56,15 @@ pub(super) fn place(
     plan: Plan,
     options: &LowerOptions,
 ) -> Vec<Remark> {
-    let module = builder.module();
-    let mut known = Known::of(module, callees, plan);
-    let functions: Vec<Value> =
-        managed.iter().copied().filter(|&function| may_hold_objects(callees, function)).collect();
-    if options.zeal
-        || !options.stack_objects
-        || !callees.calls_of(|callee| callee == Callee::New).any(|call| known.descriptor_of(call).is_some())
-    {
+    if options.zeal || !options.stack_objects {
         return Vec::new();
     }
+    let mut known = Known::of(builder.module(), callees, plan);
+    if !callees.calls_of(|callee| callee == Callee::New).any(|call| known.plain_type(call.argument(0)).is_some()) {
+        return Vec::new();
+    }
+    let functions: Vec<Value> =
+        managed.iter().copied().filter(|&function| may_hold_objects(callees, function)).collect();
     let mut work = Work { builder, frames: HandleMap::default(), remarks: Vec::new(), changed: Vec::new() };
     let mut makers = Makers::default();
     for _ in 0..ROUNDS_MAX {
@@ -108,9 +107,9 @@ impl Known<'_> {
         Known { module, callees, plan, parameters: Parameters::default(), types: HandleMap::default() }
     }
 
-    /// The type that a call of `tally_new` makes an object of, if such objects may be on the stack.
-    fn descriptor_of(&mut self, call: Call) -> Option<&Descriptor> {
-        let (module, descriptor) = (self.module, call.argument(0));
+    /// The type that a descriptor describes, if objects of it may be on the stack.
+    fn plain_type(&mut self, descriptor: Value) -> Option<&Descriptor> {
+        let module = self.module;
         self.types.entry(descriptor).or_insert_with(|| plain_type(module, descriptor)).as_ref()
     }
 
@@ -121,8 +120,7 @@ impl Known<'_> {
             Callee::Ordinary => *makers.all.get(&call.callee())?,
             _ => return None,
         };
-        let module = self.module;
-        let of = self.types.entry(descriptor).or_insert_with(|| plain_type(module, descriptor)).as_ref()?;
+        let of = self.plain_type(descriptor)?;
         let references = of.references.clone().unwrap_or_default();
         Some(Site { call, descriptor, size: of.size, alignment: (of.align as u32).max(8), references })
     }

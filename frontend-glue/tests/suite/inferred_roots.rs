@@ -403,11 +403,8 @@ define ptr addrspace(1) @f(ptr addrspace(1) %argument) gc "refcount" {
     assert!(stops[1].contains("%result"), "{stops:#?}");
 }
 
-/// A plain argument may lead into an object, which its caller keeps. Where it merges with objects of the callee's own, the root
-/// holds those alone.
-#[test]
-fn a_pointer_into_an_argument_merges_with_objects() {
-    const PROGRAM: &str = r#"
+/// Texts on the heap, for programs whose pointers are plain.
+const TEXTS: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include <tally_gc.h>
@@ -418,6 +415,13 @@ static char *text_of(const char *bytes) {
     strcpy(text->bytes, bytes);
     return (char *)text;
 }
+"#;
+
+/// A plain argument may lead into an object, which its caller keeps. Where it merges with objects of the callee's own, the root
+/// holds those alone.
+#[test]
+fn a_pointer_into_an_argument_merges_with_objects() {
+    const PROGRAM: &str = r#"
 /* `at` leads into an object that the caller keeps, and later to objects of its own. */
 static __attribute__((noinline)) long sum_of(const char *at, long turns) {
     long sum = 0;
@@ -433,7 +437,7 @@ int main(void) {
     printf("%ld\n", sum_of(text->bytes, 3));
 }
 "#;
-    prints(&Folder::with(&[("inner.c", PROGRAM)]), "inner.c", &["--roots", "auto"], "292\n");
+    prints(&Folder::with(&[("inner.c", &[TEXTS, PROGRAM].concat())]), "inner.c", &["--roots", "auto"], "292\n");
 }
 
 /// With every pointer a reference a local table of names is a root, until LLVM sees that the program only reads what it was filled
@@ -441,16 +445,6 @@ int main(void) {
 #[test]
 fn local_tables_that_become_constants() {
     const PROGRAM: &str = r#"
-#include <stdio.h>
-#include <string.h>
-#include <tally_gc.h>
-typedef struct Text { uint64_t length; char bytes[]; } Text;
-TALLY_DATA_ARRAY_TYPE(Text, length, bytes);
-static char *text_of(const char *bytes) {
-    Text *text = TALLY_NEW_ARRAY(Text, strlen(bytes) + 1);
-    strcpy(text->bytes, bytes);
-    return (char *)text;
-}
 static const char *pick(const char **names, int at) { return names[at]; }
 static __attribute__((noinline)) const char *number(int at) {
     const char *names[] = {"zero", "one", "two", "three", "four", "five"};
@@ -470,5 +464,5 @@ int main(void) {
 }
 "#;
     let expected = "zero red\none green\ntwo blue\nthree grey\n";
-    prints(&Folder::with(&[("tables.c", PROGRAM)]), "tables.c", &["--roots", "auto"], expected);
+    prints(&Folder::with(&[("tables.c", &[TEXTS, PROGRAM].concat())]), "tables.c", &["--roots", "auto"], expected);
 }
