@@ -447,11 +447,9 @@ pub(crate) fn stack_end() -> u64 {
     stack_bounds().1
 }
 
-/// Asked once for a thread: the C library reads the process's list of mappings.
 fn stack_bounds() -> (u64, u64) {
-    thread_local!(static BOUNDS: (u64, u64) = match Stack::of_this_thread() {
+    match Stack::of_this_thread() {
         Stack { high: 0, .. } => (!7, !7),
         stack => (stack.low, stack.high),
-    });
-    BOUNDS.with(|bounds| *bounds)
+    }
 }

@@ -49,7 +49,7 @@ static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut())
 
 /// Prepares the calling thread for the report of its overflow, when its heap is made.
 pub(crate) fn prepare_thread() {
-    STACK.set(Stack::of_this_thread());
+    Stack::of_this_thread();
     if ALTERNATE.get().is_null() {
         give_alternate_stack();
     }
@@ -127,8 +127,16 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// The stack of the calling thread; empty if the C library does not know it.
+    /// The stack of the calling thread; empty if the C library does not know it. Asked once for a thread: for a process's
+    /// first, the C library reads the list of all mappings.
     pub(crate) fn of_this_thread() -> Stack {
+        if STACK.get().high == 0 {
+            STACK.set(Stack::as_the_c_library_says());
+        }
+        STACK.get()
+    }
+
+    fn as_the_c_library_says() -> Stack {
         // SAFETY: plain data of the C library's.
         let mut attributes = unsafe { std::mem::zeroed() };
         // SAFETY: takes no argument.
