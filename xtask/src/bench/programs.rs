@@ -24,7 +24,7 @@ use way::{WAYS, Way};
 pub(crate) const FOLDER: &str = "benches/programs";
 
 /// The programs, in the order of the tables: those of "Are We Fast Yet", small ones first, then those that users write.
-const PROGRAMS: [&str; 19] = [
+const PROGRAMS: [&str; 20] = [
     "bounce",
     "list",
     "permute",
@@ -39,6 +39,7 @@ const PROGRAMS: [&str; 19] = [
     "richards",
     "dom",
     "editor",
+    "graph",
     "lua",
     "map",
     "server",
@@ -55,6 +56,9 @@ pub struct Arguments {
     /// Programs to run, separated by commas
     #[arg(long, value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(PROGRAMS))]
     only: Vec<String>,
+    /// Size of the programs instead of their usual one; for most, how much they do, for graph, how much lives
+    #[arg(long, requires = "only", value_parser = clap::value_parser!(u32).range(1..))]
+    size: Option<u32>,
     /// Fail if a geometric mean of CPU time relative to malloc is higher, as deferred=0.9,prompt=1.5
     #[arg(long, value_delimiter = ',', value_name = "WAY=RATIO", value_parser = limit)]
     limit: Vec<Limit>,
@@ -85,7 +89,7 @@ pub fn programs(arguments: &Arguments) -> Outcome {
     }
     let chosen = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let programs: Vec<&'static str> = PROGRAMS.into_iter().filter(|name| chosen(name)).collect();
-    let all_contenders = build_all(&programs, &ways)?;
+    let all_contenders = build_all(&programs, &ways, arguments.size)?;
     println!("{}", table::head(arguments.rounds));
     let progress = Progress::new(programs.len() * arguments.rounds as usize * ways.len());
     let mut table = Table { machine: measure::machine(), rounds: arguments.rounds, ways, programs: Vec::new() };
@@ -133,7 +137,11 @@ fn ways_at_hand(may_install: bool) -> Result<Vec<&'static Way>, Failure> {
 }
 
 /// Builds each program in each way; of each program those that will take turns, in the order of the ways.
-fn build_all(programs: &[&'static str], ways: &[&'static Way]) -> Result<Vec<Vec<Contender>>, Failure> {
+fn build_all(
+    programs: &[&'static str],
+    ways: &[&'static Way],
+    size: Option<u32>,
+) -> Result<Vec<Vec<Contender>>, Failure> {
     let folder = tree::release()?.join("programs");
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::unprepared(format!("cannot make the folder {}: {error}", folder.display())))?;
@@ -143,7 +151,8 @@ fn build_all(programs: &[&'static str], ways: &[&'static Way]) -> Result<Vec<Vec
         let contender = |way: &&'static Way| {
             let path = folder.join(format!("{program}-{}", way.name));
             process::must_succeed(way.command(&tally, &source).arg("-o").arg(&path).args(way.libraries))?;
-            Ok(Contender { name: way.name, path, arguments: Vec::new(), is_tally: way.is_tally() })
+            let arguments = size.iter().map(u32::to_string).collect();
+            Ok(Contender { name: way.name, path, arguments, is_tally: way.is_tally() })
         };
         ways.iter().map(contender).collect::<Result<Vec<Contender>, Failure>>()
     };
