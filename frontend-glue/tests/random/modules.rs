@@ -28,7 +28,8 @@ const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// What a plain `cargo test` makes.
 const FIXED: u64 = 30;
 const FAILURES_MAX: usize = 20;
-const RUN_SECONDS_MAX: &str = "60";
+/// For what hangs, on a machine that has other work.
+const RUN_SECONDS_MAX: &str = "600";
 const STRESS: &str = "llvm-stress-22";
 
 /// Makes modules and runs them.
