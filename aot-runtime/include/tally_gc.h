@@ -2,7 +2,8 @@
  *
  * Its macros turn C into the IR that any Tally frontend emits (llvm.gcroot, llvm.gcwrite, llvm.gcread, tally_new). Read it to see
  * what a frontend emits; include it to write programs and benches.
- * Needs clang 22 (C11 or later, GNU extensions). `tally run prog.c` and `tally build prog.c -o prog` find it by themselves.
+ * Needs clang 22 (C11 or later, GNU extensions). `tally run prog.c`, `tally build prog.c -o prog` and `tally cc -c prog.c` find it by
+ * themselves; clang itself needs -fpass-plugin=libtally_pass.so.
  *
  *     #include <stdio.h>
  *     #include <tally_gc.h>
@@ -65,10 +66,16 @@
 #error "tally_gc.h needs clang: its functions become LLVM intrinsics"
 #endif
 
-/* The intrinsics. A C function with such an assembler name is the intrinsic in the IR that clang emits. */
-void tally__gcroot(void *slot, const void *how) __asm__("llvm.gcroot");
-void tally__gcwrite(void *value, void *object, void *slot) __asm__("llvm.gcwrite");
-void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
+/* The intrinsics: functions by these names in the IR that clang emits, which the lowering makes llvm.gcroot and its kin. In code that
+ * was compiled without it they are undefined symbols, and so is what every file that includes this header refers to: the linker tells
+ * what is missing. */
+#define TALLY__UNLOWERED(what)                                                                                         \
+    __asm__(what ", not lowered: compile with -fpass-plugin=libtally_pass.so, or by `tally build`")
+void tally__gcroot(void *slot, const void *how) TALLY__UNLOWERED("gcroot");
+void tally__gcwrite(void *value, void *object, void *slot) TALLY__UNLOWERED("gcwrite");
+void *tally__gcread(void *object, void *slot) TALLY__UNLOWERED("gcread");
+extern const char tally__header[] TALLY__UNLOWERED("tally_gc.h");
+static const char *const tally__includes_header __attribute__((used)) = tally__header;
 
 /* ---- Types ---------------------------------------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@ pub mod output_file;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -32,7 +33,7 @@ const RUNTIME: &str = "libtally.a";
 const HARDENING: [&str; 4] = ["-Wl,-z,text", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"];
 
 /// The libraries that the Rust standard library and C programs need.
-const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
+pub(crate) const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
 
 /// Why there is no executable.
 #[derive(Debug, Error)]
@@ -171,10 +172,13 @@ fn linker() -> (String, Command) {
     }
 }
 
-fn find_runtime() -> Result<PathBuf, AotError> {
+/// The runtime library that executables get.
+pub(crate) fn find_runtime() -> Result<PathBuf, AotError> {
     let places = match tally_heap::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
         Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
-        None => places_beside(&std::env::current_exe().unwrap_or_default()),
+        None => {
+            [std::env::current_exe().unwrap_or_default(), own_file()].iter().flat_map(|it| places_beside(it)).collect()
+        }
     };
     places
         .iter()
@@ -191,7 +195,21 @@ fn is_archive(path: &Path) -> bool {
     unreadable || [*b"!<arch>\n", *b"!<thin>\n"].contains(&beginning)
 }
 
-/// Beside the executable, as cargo leaves it, or in the `lib` next to its `bin`.
+/// The file that this code is in, which is a library where a host is not of Rust.
+fn own_file() -> PathBuf {
+    // SAFETY: all-zero is a valid `Dl_info`.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: an address of this code, and a place for the answer.
+    let is_found = unsafe { libc::dladdr(own_file as *const () as *const libc::c_void, &raw mut found) } != 0;
+    if !is_found || found.dli_fname.is_null() {
+        return PathBuf::new();
+    }
+    // SAFETY: a C string of the dynamic linker's.
+    let name = unsafe { std::ffi::CStr::from_ptr(found.dli_fname) };
+    PathBuf::from(OsStr::from_bytes(name.to_bytes()))
+}
+
+/// Beside the executable or library, as cargo leaves it, or in the `lib` next to its `bin`.
 fn places_beside(executable: &Path) -> Vec<PathBuf> {
     let folder = executable.parent().unwrap_or(Path::new("."));
     vec![folder.join(RUNTIME), folder.join("../lib").join(RUNTIME)]

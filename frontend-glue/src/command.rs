@@ -11,6 +11,7 @@ use crate::guard::crash_net::CrashNet;
 use clap::{Parser, Subcommand};
 
 mod build;
+mod cc;
 mod failure;
 mod lower;
 mod maps;
@@ -55,6 +56,10 @@ Examples:
 enum Command {
     Run(run::Run),
     Build(build::Build),
+    Cc(cc::Cc),
+    /// The same as cc, for C++: the program may have files in C with objects of Tally's
+    #[command(name = "c++", disable_help_flag = true)]
+    Cpp(cc::Cc),
     Lower(lower::Lower),
     Verify(verify::Verify),
     Maps(maps::Maps),
@@ -80,6 +85,8 @@ pub fn main() -> ExitCode {
         Command::Lower(lower) => lower.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Maps(maps) => maps.execute(),
+        Command::Cc(cc) => cc.execute(cc::Driver::C),
+        Command::Cpp(cc) => cc.execute(cc::Driver::Cpp),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

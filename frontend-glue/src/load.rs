@@ -9,6 +9,7 @@
 //! ones, text from before 3.7 does not parse, and the message names the reason.
 
 pub mod c_frontend;
+pub(crate) mod c_header;
 pub mod clang;
 pub mod source_file;
 
@@ -74,11 +75,13 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
         Kind::C => {
             let bitcode = c_frontend::compile(path)?;
             let module = parse(context, path, &bitcode)?;
+            // It may use the intrinsics without the header.
             c_frontend::mark_rooting_functions(&module);
             module
         }
     };
-    accept(module, path, machine)
+    accept(&module, path, machine)?;
+    Ok(module)
 }
 
 /// Loads a module of IR or bitcode that a host has in memory; messages call it `name`.
@@ -89,27 +92,29 @@ pub fn load_from_memory<'ctx>(
     machine: &TargetMachine,
 ) -> Result<Module<'ctx>, LoadError> {
     let _working = WorkingOn::file(name);
-    accept(parse(context, name, bytes)?, name, machine)
+    let module = parse(context, name, bytes)?;
+    accept(&module, name, machine)?;
+    Ok(module)
 }
 
-/// Checks that the module is valid, and for this machine.
-fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
-    target::adopt(&module, path, machine)?;
-    let wrong = metadata::define(llvm::Module::of(&module), &path.to_string_lossy());
+/// Checks that the module is valid, and for this machine; what C cannot say is said for it.
+pub(crate) fn accept(module: &Module, path: &Path, machine: &TargetMachine) -> Result<(), LoadError> {
+    c_header::resolve(module);
+    target::adopt(module, path, machine)?;
+    let wrong = metadata::define(llvm::Module::of(module), &path.to_string_lossy());
     if !wrong.is_empty() {
         return Err(LoadError::Types(wrong));
     }
-    let misused = intrinsics::misused(llvm::Module::of(&module), &path.to_string_lossy());
+    let misused = intrinsics::misused(llvm::Module::of(module), &path.to_string_lossy());
     if !misused.is_empty() {
         return Err(LoadError::Intrinsics(misused));
     }
-    own_copy::of_rooted_parameters(llvm::Module::of(&module));
+    own_copy::of_rooted_parameters(llvm::Module::of(module));
     module.verify().map_err(|message| LoadError::Invalid {
         path: path.to_owned(),
-        function: first_invalid_function(&module),
+        function: first_invalid_function(module),
         message: message.to_string().trim_end().to_owned(),
-    })?;
-    Ok(module)
+    })
 }
 
 /// LLVM's verifier prints instructions without saying where they are.

@@ -7,6 +7,8 @@
 //!
 //! `tally run`, `build`, `lower`, `verify` and `maps` use these stages up to different ones.
 
+pub mod option_text;
+pub mod other_tools;
 pub mod whole_program;
 
 use std::path::{Path, PathBuf};
@@ -146,16 +148,43 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
         .zip(files)
         .map(|(context, file)| load(context, file, &machine))
         .collect::<Result<Vec<_>, _>>()?;
-    let refused = |finding| CompileError::Contract(vec![finding]);
-    let plan = whole_program::one_plan(&modules, files, &options.gc_names).map_err(refused)?;
-    let plan = whole_program::plan_beside(options.beside.as_deref(), plan).map_err(refused)?;
-    whole_program::no_roots_unread(&modules, files, &options.gc_names).map_err(refused)?;
-    let has_a_heap = options.beside.is_some() || whole_program::has_a_heap(&modules, &options.gc_names);
-    let traces_llvms = has_a_heap && plan.is_none_or(|plan| !plan.has_barrier());
-    whole_program::adopt(&modules, options, traces_llvms);
-    let options = &CompileOptions { traces_llvms, ..options.clone() };
+    compile_program(&modules, files, &machine, options)
+}
+
+/// Compiles the program that a host has built as modules of these names. They are lowered and optimised in place.
+pub fn compile_modules(
+    modules: &[Module],
+    names: &[PathBuf],
+    options: &CompileOptions,
+) -> Result<Vec<Object>, CompileError> {
+    let machine = target::machine(options.level)?;
+    for (module, name) in modules.iter().zip(names) {
+        accept(module, name, &machine)?;
+    }
+    compile_program(modules, names, &machine, options)
+}
+
+fn compile_program(
+    modules: &[Module],
+    files: &[PathBuf],
+    machine: &TargetMachine,
+    options: &CompileOptions,
+) -> Result<Vec<Object>, CompileError> {
+    let options = &agree(modules, files, options)?;
     let compiled = modules.iter().zip(files).enumerate();
-    compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()
+    compiled.map(|(index, (module, file))| compile_loaded(module, file, index, machine, options)).collect()
+}
+
+/// Makes the modules of one program fit together, or says which does not. Returns the options by which each is compiled.
+fn agree(modules: &[Module], files: &[PathBuf], options: &CompileOptions) -> Result<CompileOptions, CompileError> {
+    let refused = |finding| CompileError::Contract(vec![finding]);
+    let plan = whole_program::one_plan(modules, files, &options.gc_names).map_err(refused)?;
+    let plan = whole_program::plan_beside(options.beside.as_deref(), plan).map_err(refused)?;
+    whole_program::no_roots_unread(modules, files, &options.gc_names).map_err(refused)?;
+    let has_a_heap = options.beside.is_some() || whole_program::has_a_heap(modules, &options.gc_names);
+    let traces_llvms = has_a_heap && plan.is_none_or(|plan| !plan.has_barrier());
+    whole_program::adopt(modules, options, traces_llvms);
+    Ok(CompileOptions { traces_llvms, ..options.clone() })
 }
 
 /// Compiles one module that a host has built or loaded, on its own; it is lowered and optimised in place. `number`
@@ -216,6 +245,11 @@ pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) 
     messages::catch_fatal_errors();
     messages::listen(context);
     load::load(context, file, machine)
+}
+
+/// Checks that a module which a host has built is valid and for this machine, and defines the types that it describes.
+pub fn accept(module: &Module, name: &Path, machine: &TargetMachine) -> Result<(), CompileError> {
+    Ok(load::accept(module, name, machine)?)
 }
 
 /// Loads a module of IR or bitcode from memory.
@@ -283,6 +317,11 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     if let Some(message) = message {
         return Err(CompileError::Passes { file: file.display().to_string(), message });
     }
+    polish(module, file)
+}
+
+/// Checks an optimised module, and does what LLVM's passes do not.
+fn polish(module: &Module, file: &Path) -> Result<(), CompileError> {
     check(module, file, "optimisation")?;
     if sibling_calls::restore(crate::llvm::Module::of(module)) {
         check(module, file, "the making of tail calls")?;

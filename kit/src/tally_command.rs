@@ -5,10 +5,11 @@
 //! the test's own path, `target/<profile>/deps/<test>`). In a warm tree that takes a fraction of a second. Set
 //! `TALLY_COMMAND` to the path of a `tally` to test that one instead.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A run is ended after this many seconds; the exit status is then 124.
 const SECONDS_MAX: &str = "300";
@@ -58,7 +59,18 @@ pub fn checked_tally() -> &'static Path {
     })
 }
 
-/// The same as a word of a shell's command line.
+/// A shared library of the running test's own profile, for programs that are not of Rust.
+pub fn library(package: &str, file: &str) -> PathBuf {
+    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    // `cargo xtask test` has built them all.
+    if std::env::var_os(COMMAND).is_none() && built.insert(package.to_owned()) {
+        build(&["-p", package]);
+    }
+    profile_folder().join(file)
+}
+
+/// The command as a word of a shell's command line.
 pub fn tally_word() -> &'static str {
     checked_tally().to_str().expect("the tree lies in a folder whose name is text")
 }

@@ -20,8 +20,21 @@ pub fn check() -> Outcome {
         // xtask's, as the tests of the workspace build them.
         ("house rules", &["test", "--quiet", "--workspace", "--bin", "xtask", "--test", "house"]),
         ("clippy", &["clippy", "--workspace", "--all-targets", "--features", BENCHES, "--", "--deny", "warnings"]),
-        // The library of aot-runtime is called like the crate `tally`, whose pages those are.
-        ("documentation", &["doc", "--workspace", "--exclude", "aot-runtime", "--lib", "--no-deps", "--keep-going"]),
+        // The libraries of aot-runtime and tally-c are called like the crates `tally` and `tally_llvm`, whose pages those are.
+        (
+            "documentation",
+            &[
+                "doc",
+                "--workspace",
+                "--exclude",
+                "aot-runtime",
+                "--exclude",
+                "tally-c",
+                "--lib",
+                "--no-deps",
+                "--keep-going",
+            ],
+        ),
     ];
     let mut failed = Vec::new();
     for (name, arguments) in steps {

@@ -41,11 +41,13 @@ pub fn test(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What suites start and link.
+const STARTED_OR_LINKED: [&str; 8] = ["-p", "tally-llvm", "-p", "aot-runtime", "-p", "tally-pass", "-p", "tally-c"];
+
 /// Builds the command, and what the tests need in their own profile: all tests of the workspace, or what their suites start and link,
 /// which no test depends on. Both profiles at once: each ends in one large crate, which keeps one processor.
 fn built(all: bool) -> Result<PathBuf, Failure> {
-    let own_profile: &[&str] =
-        if all { &["--workspace", "--lib", "--bins", "--tests"] } else { &["-p", "tally-llvm", "-p", "aot-runtime"] };
+    let own_profile: &[&str] = if all { &["--workspace", "--lib", "--bins", "--tests"] } else { &STARTED_OR_LINKED };
     std::thread::scope(|scope| {
         let own = scope.spawn(|| process::must_succeed(process::cargo().arg("build").args(own_profile)));
         let tally = run::build_tally();

@@ -10,6 +10,7 @@ use tally_compiled::program::options::{
 
 use crate::emit::level::Level;
 use crate::lower::{Patterns, Plan, Roots, STRATEGY};
+use crate::pipeline::option_text::gc_name;
 use crate::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
@@ -135,25 +136,9 @@ fn stats(text: &str) -> Result<Stats, OptionError> {
     parse_stats(text).map(Stats)
 }
 
-/// Reads `NAME=PLAN`.
-fn gc_name(text: &str) -> Result<(String, Plan), String> {
-    match text.split_once('=') {
-        Some((name, plan)) if !name.is_empty() => Ok((name.to_owned(), plan.parse()?)),
-        _ => Err(format!("write it as NAME=PLAN, with the plan {}", Plan::ALL.map(Plan::strategy).join(", "))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn gc_names_are_mapped_on_the_plan_there_is() {
-        assert_eq!(gc_name("jblab-gc=refcount"), Ok(("jblab-gc".to_owned(), Plan::Deferred)));
-        for wrong in ["jblab-gc", "=refcount", "jblab-gc=mark-sweep"] {
-            assert!(gc_name(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn the_command_line_wins_over_the_environment() {

@@ -31,6 +31,14 @@ pub(crate) fn prepend_structor(module: Module, name: &str, function: Value) {
     replace(module, name, structor(module), &all);
 }
 
+/// Puts `function` behind the others of the module in such a list, with the priority 0 of those that register modules.
+pub(crate) fn append_to_first(module: Module, name: &str, function: Value) {
+    let mut all = structors(module, name);
+    let first = module.integer(32).constant(FIRST);
+    all.push(module.structure_constant(&[first, function, module.pointer().null()]));
+    replace(module, name, structor(module), &all);
+}
+
 /// Whether `function` is one of those that run before `main`.
 pub(crate) fn is_constructor(module: Module, function: Value) -> bool {
     let list = members(module.global("llvm.global_ctors").and_then(Value::initializer));
@@ -44,6 +52,22 @@ pub(crate) fn append_used(module: Module, global: Value) {
     let mut all: Vec<Value> = members(old).into_iter().map(|member| plain_address(module, member)).collect();
     all.push(global);
     replace(module, USED, module.pointer(), &all).set_section("llvm.metadata");
+}
+
+/// Removes globals from the lists of those that must be kept.
+pub(crate) fn remove_used(module: Module, removed: &[Value]) {
+    for name in ["llvm.used", "llvm.compiler.used"] {
+        let Some(list) = module.global(name) else { continue };
+        let mut all = members(list.initializer());
+        let before = all.len();
+        all.retain(|member| !removed.contains(&member.base()));
+        if all.is_empty() {
+            module.delete_global(list);
+        } else if all.len() < before {
+            let all: Vec<Value> = all.into_iter().map(|member| plain_address(module, member)).collect();
+            replace(module, name, module.pointer(), &all).set_section("llvm.metadata");
+        }
+    }
 }
 
 /// Gives both lists of functions the form that every pass of LLVM understands.

@@ -28,7 +28,8 @@ pub(crate) fn before_code_generation(module: Module) {
 
 /// Copies all callees that passes might turn into such elements.
 pub(crate) fn for_other_tools(module: &inkwell::module::Module) {
-    copy_where(Module::of(module), |_| true);
+    let is_copy = |callee: Value| callee.as_call().is_some_and(|call| call.callee().is_inline_asm());
+    copy_where(Module::of(module), |callee| !is_copy(callee));
 }
 
 fn copy_where(module: Module, wanted: impl Fn(Value) -> bool) {

@@ -20,6 +20,7 @@ use tally_compiled::stack::roots;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
+use crate::diagnostic::Diagnostic;
 use crate::emit::constructors::{self, Kind};
 use crate::jit::orc::{LinkError, Linker, Tracker};
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
@@ -143,6 +144,22 @@ impl Session {
     /// functions of it are used from then on. They and what they call keep the contract (`docs/port/ir-contract.md`), and are
     /// no undefined behaviour of LLVM's; symbols that the module refers to are what it declares them to be.
     pub unsafe fn add_module(&mut self, name: &str, module: &Module) -> Result<ModuleHandle, SessionError> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.add_module_with_warnings(name, module) }.map(|(handle, _)| handle)
+    }
+
+    /// The same with what the verifier warns of, if the options ask for that.
+    ///
+    /// # Errors
+    /// As for [`add_module`](Self::add_module).
+    ///
+    /// # Safety
+    /// As for [`add_module`](Self::add_module).
+    pub unsafe fn add_module_with_warnings(
+        &mut self,
+        name: &str,
+        module: &Module,
+    ) -> Result<(ModuleHandle, Vec<Diagnostic>), SessionError> {
         let number = self.next_number;
         self.next_number += 1;
         // A root's id is made of its module's name, and ids must differ.
@@ -164,7 +181,7 @@ impl Session {
                     }
                 }
                 self.loaded.push(Loaded { number, name: name.to_owned(), key, tracker, destructors });
-                Ok(ModuleHandle(number))
+                Ok((ModuleHandle(number), object.warnings))
             }
             Err(error) => {
                 // Its remains must not satisfy a later module's references.

@@ -1,0 +1,26 @@
+//! The C interface: `libtally_llvm.so` and `tally-c/lower.h`, for compilers over LLVM's C API.
+//!
+//! The header has the contract of each function; this is a layer without opinions over [`tally_llvm`]. Handles are boxes, failures are
+//! lists of findings (`diagnostics.rs`), and no panic crosses the border: it becomes a finding, too. The runtime's own entry points are
+//! exported with it, so that code of a host's own JIT finds them.
+//!
+//! A C name that is declared in the header and not defined here fails the test that links a program with all of them.
+
+#![warn(clippy::multiple_unsafe_ops_per_block)]
+
+mod diagnostics;
+mod lowering;
+mod options;
+mod program;
+mod session;
+
+/// Runs when the library is loaded: another LLVM in the process is told before anything is asked of this one.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static TELL: extern "C" fn() = tell;
+
+extern "C" fn tell() {
+    if let Some(message) = tally_llvm::guard::loaded_llvm::is_another() {
+        eprintln!("tally: {message}");
+    }
+}

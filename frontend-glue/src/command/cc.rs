@@ -1,0 +1,142 @@
+//! `tally cc` and `tally c++`: clang with the pass plugin, the headers and the runtime, in the place of a compiler.
+//!
+//! Builds call a compiler a thousand times, with options that only clang understands. So clang gets the whole command line, and words
+//! of ours behind it: the plugin lowers what it compiles, and what it links gets the runtime. Clang is told not to mind words that it
+//! does not need. The process becomes clang's: its status and signals are those that the build sees.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use super::failure::Failure;
+use crate::aot::{self, LIBRARIES};
+use crate::load::clang;
+
+/// Compile or link by clang, as a build's CC
+///
+/// Everything but --tally=… goes to clang-22, with the pass plugin (libtally_pass.so), the folder of
+/// tally_gc.h and, where an executable is linked, the runtime (libtally.a).
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment, disable_help_flag = true, after_help = EPILOGUE)]
+pub(super) struct Cc {
+    /// What clang would be given; and --tally=OPTIONS, options of the lowering between semicolons, as in the variable TALLY_PASS
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
+    words: Vec<OsString>,
+}
+
+const EPILOGUE: &str = "\
+Examples:
+  tally cc -O2 main.c list.c -o program
+  CC=\"tally cc\" ./configure && make
+  make CC=\"tally cc --tally=plan=refcount-prompt\"";
+
+const PLUGIN: &str = "libtally_pass.so";
+const HEADER: &str = "tally_gc.h";
+/// Options of the lowering for the plugin (`pass-plugin/src/steps.rs`).
+const OPTIONS: &str = "TALLY_PASS";
+
+/// Words with which clang does not link.
+const NO_LINK: [&str; 8] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-shared"];
+/// Endings of what clang compiles or links.
+const INPUTS: [&str; 16] = ["c", "i", "cc", "cpp", "cxx", "C", "ii", "m", "s", "S", "ll", "bc", "o", "a", "so", "obj"];
+
+/// The language that the driver links for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Driver {
+    C,
+    Cpp,
+}
+
+impl Cc {
+    /// Becomes clang.
+    pub(super) fn execute(self, driver: Driver) -> Result<(), Failure> {
+        let clang = clang::find()?;
+        let (plugin, include) =
+            (beside(PLUGIN, &["", "../lib"])?, beside(HEADER, &["../include", "../../aot-runtime/include"])?);
+        let (ours, words): (Vec<OsString>, Vec<OsString>) =
+            self.words.into_iter().partition(|word| word.as_encoded_bytes().starts_with(b"--tally="));
+        let mut command = Command::new(&clang);
+        if driver == Driver::Cpp {
+            command.arg("--driver-mode=g++");
+        }
+        command.arg("--start-no-unused-arguments").arg(joined("-fpass-plugin=", &plugin));
+        command.arg("-fno-discard-value-names").arg("-isystem").arg(include.parent().expect("a file lies in a folder"));
+        command.arg("--end-no-unused-arguments");
+        let links = links(&words);
+        if links && clang::has_lld(&clang) {
+            // Before the build's own words, of which one may name another linker.
+            command.arg("-fuse-ld=lld");
+        }
+        command.args(&words);
+        if links {
+            if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"-flto")) {
+                command.arg(joined("-Wl,--load-pass-plugin=", &plugin));
+            }
+            command.arg("--start-no-unused-arguments").arg(joined("-Wl,", &aot::find_runtime()?)).args(LIBRARIES);
+            command.arg("--end-no-unused-arguments");
+        }
+        if !ours.is_empty() {
+            command.env(OPTIONS, options(&ours));
+        }
+        let error = command.exec();
+        Err(Failure(format!("cannot run {}: {error}", clang.to_string_lossy())))
+    }
+}
+
+/// The options of the environment and those of the command line, which come later and win.
+fn options(ours: &[OsString]) -> OsString {
+    let mut all = std::env::var_os(OPTIONS).unwrap_or_default();
+    for word in ours {
+        all.push(";");
+        all.push(word.to_string_lossy().trim_start_matches("--tally="));
+    }
+    all
+}
+
+/// Whether clang makes an executable.
+fn links(words: &[OsString]) -> bool {
+    let is_input = |word: &OsString| {
+        let ending = Path::new(word).extension().and_then(OsStr::to_str);
+        let is_option = word.as_encoded_bytes().starts_with(b"-");
+        !is_option && (word.as_encoded_bytes().starts_with(b"@") || ending.is_some_and(|it| INPUTS.contains(&it)))
+    };
+    !words.iter().any(|word| NO_LINK.iter().any(|option| word == option)) && words.iter().any(is_input)
+}
+
+fn joined(option: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(path);
+    word
+}
+
+/// A file in one of the folders beside the command.
+fn beside(file: &str, folders: &[&str]) -> Result<PathBuf, Failure> {
+    let command = std::env::current_exe().unwrap_or_default();
+    let own = command.parent().unwrap_or(Path::new("."));
+    let places: Vec<PathBuf> = folders.iter().map(|folder| own.join(folder).join(file)).collect();
+    let found = places.iter().find(|place| place.is_file());
+    found.cloned().ok_or_else(|| {
+        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
+        Failure(format!("{file} was not found (looked at {looked}); `cargo build --release` makes all parts of Tally"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::links;
+    use std::ffi::OsString;
+
+    #[test]
+    fn clang_links_where_it_has_an_input_and_no_other_order() {
+        let links = |line: &str| links(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        for line in ["main.c", "-O2 a.o b.o -o program", "@files", "-x c - main.o"] {
+            assert!(links(line), "{line}");
+        }
+        for line in ["--version", "-v", "-c main.c", "-E main.c", "-shared a.o -o a.so", "-dumpmachine", "-MM main.c"] {
+            assert!(!links(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `tally cc` in the place of a compiler, as builds call it.
+
+use crate::workbench::{SUMS, plugin, two_modules};
+use std::process::{Command, Output};
+use tally_kit::folder::Folder;
+use tally_kit::tally_command::{checked_tally, describe};
+
+/// Runs `tally cc` of this build, which finds the plugin of this build.
+fn cc(folder: &Folder, line: &str) -> Output {
+    assert!(plugin().is_file());
+    let mut command = Command::new(checked_tally());
+    command.args(line.split(' ')).current_dir(folder.path("."));
+    command.env_remove("TALLY_PASS").output().expect("the command was built")
+}
+
+#[track_caller]
+fn succeeds(folder: &Folder, line: &str) -> String {
+    let output = cc(folder, line);
+    assert!(output.status.success() && output.stderr.is_empty(), "{line}\n{}", describe(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn printed(folder: &Folder) -> String {
+    let output = Command::new(folder.path("program")).env("TALLY_ZEAL", "1").output().expect("it was linked");
+    assert!(output.status.success(), "{}", describe(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn files_are_compiled_apart_and_linked() {
+    let folder = two_modules();
+    succeeds(&folder, "cc -O2 -Wall -Wextra -Werror -MD -c library.c -o library.o");
+    let needed = std::fs::read_to_string(folder.path("library.d")).unwrap();
+    // A build looks for the header again: it must still be there.
+    let header = needed.split_whitespace().find(|word| word.ends_with("tally_gc.h")).expect("it is included");
+    assert!(std::path::Path::new(header).is_file(), "{needed}");
+    succeeds(&folder, "cc -O2 -c program.c -o program.o");
+    succeeds(&folder, "cc library.o program.o -o program");
+    assert_eq!(printed(&folder), SUMS);
+}
+
+#[test]
+fn program_is_made_at_once_under_another_plan_with_optimisation_at_the_link() {
+    let folder = two_modules();
+    succeeds(
+        &folder,
+        "cc --tally=plan=refcount-prompt --tally=no-warnings -flto=thin -O2 library.c program.c -o program",
+    );
+    assert_eq!(printed(&folder), SUMS);
+}
+
+#[test]
+fn questions_of_configure_scripts_are_answered_by_clang() {
+    let folder = Folder::with(&[
+        ("empty.c", "int main(void) { return 0; }\n"),
+        ("plain.cpp", "#include <vector>\nint main() { return std::vector<int>(3).size() - 3; }\n"),
+    ]);
+    assert!(succeeds(&folder, "cc --version").contains("clang version 22"));
+    assert_eq!(succeeds(&folder, "cc -dumpmachine").trim(), "x86_64-pc-linux-gnu");
+    assert!(succeeds(&folder, "cc -E empty.c").contains("int main"));
+    succeeds(&folder, "cc empty.c -o program");
+    assert_eq!(printed(&folder), "");
+    succeeds(&folder, "c++ plain.cpp -o program");
+    assert_eq!(printed(&folder), "");
+    let output = cc(&folder, "cc missing.c -o program");
+    assert_eq!(output.status.code(), Some(1), "{}", describe(&output));
+}
+
+/// Of a program's shared libraries none has a runtime of its own: the executable has it.
+#[test]
+fn shared_library_finds_the_runtime_in_the_executable() {
+    let folder = two_modules();
+    succeeds(&folder, "cc -O2 -fPIC -shared library.c -o library.so");
+    succeeds(&folder, "cc -O2 program.c library.so -Wl,-rpath,$ORIGIN -rdynamic -o program");
+    assert_eq!(printed(&folder), SUMS);
+}
+
+#[test]
+fn help_is_that_of_clang() {
+    let folder = Folder::with(&[]);
+    assert!(succeeds(&folder, "cc --help").contains("-fpass-plugin"));
+}
