@@ -6,8 +6,10 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use crate::guard::crash_net::CrashNet;
+use crate::guard::loaded_llvm;
 use clap::{Parser, Subcommand};
 
 mod build;
@@ -19,6 +21,7 @@ mod messages;
 mod options;
 mod remarks;
 mod run;
+mod shell;
 mod verify;
 mod warnings;
 
@@ -36,10 +39,19 @@ const BAD_INPUT: u8 = 2;
 ///
 ///   tally run examples/lru_cache.c
 #[derive(Debug, Parser)]
-#[command(name = "tally", version, verbatim_doc_comment, after_help = EPILOGUE)]
+#[command(name = "tally", version = version(), verbatim_doc_comment, after_help = EPILOGUE)]
 struct Tally {
     #[command(subcommand)]
     command: Command,
+}
+
+/// Tally's version, and that of the LLVM in this process.
+fn version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let [major, minor, patch] = loaded_llvm::version();
+        format!("{} (LLVM {major}.{minor}.{patch})", env!("CARGO_PKG_VERSION"))
+    })
 }
 
 const EPILOGUE: &str = "\
@@ -63,6 +75,8 @@ enum Command {
     Lower(lower::Lower),
     Verify(verify::Verify),
     Maps(maps::Maps),
+    Completions(shell::Completions),
+    Man(shell::Man),
 }
 
 /// Reads a command line, whose first word is the command's name, without doing what it says: for the fuzz target
@@ -85,6 +99,8 @@ pub fn main() -> ExitCode {
         Command::Lower(lower) => lower.execute(),
         Command::Verify(verify) => verify.execute(),
         Command::Maps(maps) => maps.execute(),
+        Command::Completions(completions) => completions.execute(),
+        Command::Man(man) => man.execute(),
         Command::Cc(cc) => cc.execute(cc::Driver::C),
         Command::Cpp(cc) => cc.execute(cc::Driver::Cpp),
     };

@@ -13,6 +13,7 @@ mod bench;
 mod check;
 mod coverage;
 mod failure;
+mod install;
 mod llvm_tests;
 mod map;
 mod mutants;
@@ -45,6 +46,8 @@ enum Command {
     Setup(setup::Arguments),
     /// Build Tally and run a .ll, .bc or .c program with it
     Run(run::Arguments),
+    /// Install the command, libraries, headers, documents, manuals and completions below a folder, or package them
+    Install(install::Arguments),
     /// Build the runtime and run every test of the workspace
     Test(test::Arguments),
     /// Formatting, clippy with warnings denied, documentation, and the house's own rules
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Setup(arguments) => setup::setup(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Install(arguments) => install::install(&arguments),
         Command::Test(arguments) => test::test(&arguments),
         Command::Check => check::check(),
         Command::Bench(command) => bench::bench(&command),

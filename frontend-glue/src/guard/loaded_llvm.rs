@@ -17,6 +17,14 @@ const MAJOR: u32 = 22;
 /// The constructor of contexts, which every program with LLVM has.
 const ANY: &CStr = c"_ZN4llvm11LLVMContextC1Ev";
 
+/// The version of the LLVM whose functions this process calls.
+pub fn version() -> [u32; 3] {
+    let [mut major, mut minor, mut patch] = [0; 3];
+    // SAFETY: places for three numbers.
+    unsafe { LLVMGetVersion(&raw mut major, &raw mut minor, &raw mut patch) };
+    [major, minor, patch]
+}
+
 /// Returns a message if the process has another LLVM.
 pub fn is_another() -> Option<&'static str> {
     static ANSWER: OnceLock<Option<String>> = OnceLock::new();
@@ -24,9 +32,7 @@ pub fn is_another() -> Option<&'static str> {
 }
 
 fn ask() -> Option<String> {
-    let mut major = 0;
-    // SAFETY: a place for one of three numbers.
-    unsafe { LLVMGetVersion(&raw mut major, std::ptr::null_mut(), std::ptr::null_mut()) };
+    let [major, ..] = version();
     if major != MAJOR {
         return Some(format!("Tally is for LLVM {MAJOR}, and this process has LLVM {major}"));
     }

@@ -26,6 +26,30 @@ fn every_subcommand_has_help_with_examples() {
 }
 
 #[test]
+fn version_names_that_of_llvm() {
+    let outcome = Folder::with(&[]).tally(&["--version"]);
+    let expected = concat!("tally ", env!("CARGO_PKG_VERSION"), " (LLVM 22.");
+    assert!(outcome.stdout.starts_with(expected), "{}", outcome.stdout);
+}
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let folder = Folder::with(&[]);
+    for shell in ["bash", "zsh", "fish"] {
+        let outcome = folder.tally(&["completions", shell]);
+        assert!(outcome.status == Some(0) && outcome.stdout.contains("leak-check"), "{shell}: {outcome:?}");
+    }
+    let outcome = folder.tally(&["man", "."]);
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    for command in ["", "-run", "-build", "-cc", "-lower", "-verify", "-maps", "-completions", "-man"] {
+        let page = std::fs::read_to_string(folder.path(&format!("tally{command}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS"), "{command}: {page}");
+    }
+    assert_eq!(folder.tally(&["man", "missing"]).status, Some(2));
+    assert_eq!(folder.tally(&["completions", "tcsh"]).status, Some(2));
+}
+
+#[test]
 fn bad_usage_is_status_2_and_names_the_mistake() {
     let folder = Folder::with(&[("a.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
     let cases: &[(&[&str], &str)] = &[
