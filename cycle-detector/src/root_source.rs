@@ -20,6 +20,10 @@ pub trait RootSource: Debug {
     /// `EpochDriver::frame_is_reached` first.
     fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
 
+    /// Lays down the frames of coroutines that have run: the roots in them become fields of objects, as if the program
+    /// had stored them there. Called before a look at the roots begins; allocates without a safepoint.
+    fn lay_down(&mut self, _heap: &mut Heap) {}
+
     /// Visits `frames` more of those that wait.
     fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
 

@@ -4,7 +4,8 @@
 //! needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every managed
 //! frame down to the entry is visited exactly once, or [`StackEnd`] tells why not.
 //!
-//! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.
+//! A stopped stack (a coroutine's) is visited by [`visit_some`] from the registers with which it stopped, as if behind an
+//! anchor: its native frames cannot be reached from the top of the stack that runs.
 
 use crate::anchor::{self, Entries};
 use crate::frame_table::Lookup;
