@@ -47,14 +47,13 @@ pub fn unwind<F: Lookup + ?Sized>(
     entries: impl Into<Entries>,
     visit: impl FnMut(&FrameRoot),
 ) -> Unwound {
-    let mut knows_rbx = true;
     let (from_sp, start) = match from.into() {
         Origin::Top { from_sp } => (from_sp, None),
-        Origin::Registers(Registers { pc, sp, fp, rbx }) => {
-            knows_rbx = rbx.is_some();
-            (sp, Some(Start { pc, sp, fp, rbx: rbx.unwrap_or(0) }))
-        }
+        Origin::Registers(registers) => (registers.sp, Some(registers)),
+        Origin::Stopped { top, from_sp } => (from_sp, Some(top)),
     };
+    let knows_rbx = start.is_none_or(|registers| registers.rbx.is_some());
+    let start = start.map(|Registers { pc, sp, fp, rbx }| Start { pc, sp, fp, rbx: rbx.unwrap_or(0) });
     let mut run = Run {
         from_sp,
         knows_rbx,
@@ -63,6 +62,7 @@ pub fn unwind<F: Lookup + ?Sized>(
         frames,
         entries: entries.into(),
         visit,
+        passes_over_itself: start.is_some(),
         steps: 0,
         steps_above: 0,
         visited: 0,
@@ -97,6 +97,13 @@ pub enum Origin {
     },
     /// It begins at a frame of the calling thread's stack with these registers.
     Registers(Registers),
+    /// It begins at the top of a stack that has stopped.
+    Stopped {
+        /// The registers with which it stopped.
+        top: Registers,
+        /// Frames above have been visited.
+        from_sp: u64,
+    },
 }
 
 impl From<u64> for Origin {
@@ -167,6 +174,8 @@ struct Run<'f, F: ?Sized, R, V> {
     frames: &'f F,
     entries: Entries,
     visit: V,
+    /// The first step is the frame of `backtrace_from`, perhaps on another stack.
+    passes_over_itself: bool,
     steps: usize,
     steps_above: usize,
     visited: usize,
@@ -182,7 +191,7 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
     /// Takes one frame; an end stops the unwinder.
     fn frame(&mut self, pc: u64, sp: u64, saved: impl FnOnce() -> (u64, u64)) -> Option<UnwindEnd> {
         self.steps += 1;
-        if sp < self.from_sp {
+        if std::mem::take(&mut self.passes_over_itself) || sp < self.from_sp {
             self.steps_above += 1;
             return None;
         }

@@ -25,7 +25,7 @@ use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
-    StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
+    StackVisit, UnwindEnd, unwind, visit_some, visit_stopped_stack, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -289,9 +289,8 @@ pub(super) fn walk_stopped(
     visit: impl FnMut(&FrameRoot),
 ) -> StackVisit {
     let mut stack = StackReader { low: registers.sp, high: bounds.end };
-    let from = Position { registers, beyond_anchor: true, is_active: true };
     let visited =
-        visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), usize::MAX, visit);
+        visit_stopped_stack(registers, |address| stack.read(address), &snapshot.frames, entries(), visit);
     check_end(visited.end);
     visited
 }

@@ -44,6 +44,7 @@ pub(crate) fn lay_down_all(roots: &mut StackRoots, heap: &mut Heap) {
         let may_change = held.lends && record.state.get() == State::Waiting && !heap.frames_count();
         if !may_change && heap.lay_down(record.its_object(), &held.counted, &held.copied) {
             is_laid_down(record);
+            trim(record);
         }
     });
 }
@@ -51,6 +52,10 @@ pub(crate) fn lay_down_all(roots: &mut StackRoots, heap: &mut Heap) {
 fn is_laid_down(record: &Record) {
     record.is_laid_down.set(true);
     record.forget_ran();
+}
+
+/// The pages that the collector has touched below the frames of a stopped stack go back.
+fn trim(record: &Record) {
     if record.is_deep.replace(false) {
         let memory = record.memory.take();
         memory.iter().for_each(|memory| memory.trim(record.sp.get()));
@@ -82,6 +87,7 @@ pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
     }
     heap.end_lent_stores();
     record.lends.set(true);
+    // It has not stopped yet: its stack pointer is that of the last time.
     is_laid_down(record);
 }
 
