@@ -149,7 +149,8 @@ impl RootList {
     }
 }
 
-fn must_be_live(heap: &Heap, root: ObjectRef, name: &dyn Fn() -> String) {
+/// Zeal: reports a root that holds no live object.
+pub fn must_be_live(heap: &Heap, root: ObjectRef, name: &dyn Fn() -> String) {
     if let Some(zeal) = &heap.zeal
         && zeal.live_object(root.address()).is_none()
     {

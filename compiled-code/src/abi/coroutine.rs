@@ -3,14 +3,11 @@
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
 use crate::stack::coroutine::{self, Entry};
+pub use crate::stack::coroutine::tally_stack_switch;
 
 safepoint_shim! {
     /// `void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes)`: a new stack, or null.
     tally_stack_new => new
-}
-safepoint_shim! {
-    /// `void *tally_stack_switch(void *to, void *value)`: stops this stack and lets another go on.
-    tally_stack_switch => coroutine::switch
 }
 safepoint_shim! {
     /// `void *tally_stack_current(void)`: the stack that runs.

@@ -26,6 +26,7 @@ mod switch;
 
 pub(crate) use close::{close, leave, on_death};
 pub(crate) use record::{Record, State, current};
+pub use switch::tally_stack_switch;
 
 use crate::abi::thread_heap;
 use crate::stack::diversion;
@@ -48,6 +49,7 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
         refuse("tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread");
     }
     main_of(heap);
+    release_finished();
     let Some(memory) = Memory::take(bytes) else { return 0 };
     let record = Record::of_coroutine(heap, memory, entry);
     let address = &raw const *record as u64;
@@ -62,6 +64,7 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
 }
 
 /// The running stack's record; the thread's own stack becomes a coroutine, too, when it is first asked for.
+#[inline(always)]
 pub(crate) fn main_of(heap: &mut Heap) -> &'static Record {
     match current() {
         Some(record) => record,
@@ -69,53 +72,66 @@ pub(crate) fn main_of(heap: &mut Heap) -> &'static Record {
     }
 }
 
-/// Stops the running stack and lets `to` go on, whose call of this returns `value`; null: the stack that waits for the
-/// running one. Returns the value with which the program comes back.
-pub(crate) extern "C" fn switch(to: u64, value: u64) -> u64 {
+/// The next step of a switch.
+#[repr(C)]
+pub(crate) struct Next {
+    /// Where the stack pointer of the stack that is left goes; null: the program goes on as it is.
+    save: *mut u64,
+    /// The stack pointer of the one that goes on.
+    sp: u64,
+}
+
+/// Prepares a switch to `to`, or for null to the stack that waits for the running one: all but the exchange of registers.
+pub(crate) extern "C" fn prepare_switch(to: u64) -> Next {
     // SAFETY: [ALONE] borrowed until the stack is left.
     let heap = unsafe { thread_heap() };
     let from = main_of(heap);
-    let to = match to {
-        0 => waiting_for_this(heap),
-        to => addressed(heap, to, "tally_stack_switch"),
-    };
+    let to = if to == 0 { waiting_for_this(heap) } else { addressed(heap, to, "tally_stack_switch") };
     if std::ptr::eq(from, to) {
-        return value;
+        return Next { save: std::ptr::null_mut(), sp: 0 };
     }
-    if heap.is_calling_the_program() {
-        refuse("tally_stack_switch in a finalizer, a callback or a function that the runtime calls: it must return first");
+    if heap.is_calling_the_program() || diversion::waits() {
+        make_ready_to_leave(heap);
     }
-    while diversion::waits() {
-        // The frames that wait to be visited are on the stack that is left.
-        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
-    }
-    let sp = from.stops(heap);
+    from.stops(heap);
     match to.state.get() {
         State::Waiting => {
             from.state.set(State::Suspended);
             heap.leave_coroutine();
-            drop_waiting_above(heap, to);
+            if heap.services.coroutines.chain().last() != Some(&to.its_object()) {
+                suspend_those_above(heap, to);
+            }
+            from.check_handles(heap);
         }
         State::Suspended => {
             from.state.set(State::Waiting);
             heap.enter_coroutine(to.its_object());
+            from.note_handles(heap);
         }
-        State::Finished => refuse("tally_stack_switch: this stack has finished"),
-        State::Running => unreachable!("the running stack was looked at"),
+        State::Running | State::Finished => refuse("tally_stack_switch: this stack has finished"),
     }
     from.is_left(heap);
     to.goes_on(heap);
-    // SAFETY: the stack of `to` stopped there, or is new; nothing is borrowed.
-    let value = unsafe { switch::swap(sp, to.sp.get(), value) };
-    // Another stack has come back to this one, perhaps as its last deed.
-    if let Some(memory) = THREAD.with(|thread| thread.finished.take()) {
-        drop(ManuallyDrop::into_inner(memory));
+    Next { save: from.sp.as_ptr(), sp: to.sp.get() }
+}
+
+/// A stack is not left in the midst of a call by the runtime, nor of a walk that has paused on it.
+#[cold]
+fn make_ready_to_leave(heap: &mut Heap) {
+    if heap.is_calling_the_program() {
+        refuse(
+            "a stack is left in a finalizer, a callback or another function that the runtime calls, which must return \
+             first (tally_stack_switch in a finalizer)",
+        );
     }
-    value
+    while diversion::waits() {
+        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
+    }
 }
 
 /// The stacks between the one that has been left and `to` are suspended.
-fn drop_waiting_above(heap: &mut Heap, to: &Record) {
+#[cold]
+fn suspend_those_above(heap: &mut Heap, to: &Record) {
     while let Some(&last) = heap.services.coroutines.chain().last()
         && last != to.its_object()
     {
@@ -125,6 +141,7 @@ fn drop_waiting_above(heap: &mut Heap, to: &Record) {
 }
 
 /// The stack that waits for the running one.
+#[inline(always)]
 fn waiting_for_this(heap: &Heap) -> &'static Record {
     match heap.services.coroutines.chain() {
         [.., waits, _] => record_of(*waits),
@@ -133,17 +150,23 @@ fn waiting_for_this(heap: &Heap) -> &'static Record {
 }
 
 /// The coroutine at an address that the program has named.
+#[inline(always)]
 fn addressed(heap: &Heap, address: u64, function: &str) -> &'static Record {
-    let found = record::is_coroutine(address).then(|| {
+    if record::is_coroutine(address) {
         // SAFETY: [HEADER] an object of that type.
-        record_of(unsafe { ObjectRef::from_address(address) })
-    });
-    match found {
-        None => refuse(&format!("{function}: {address:#x} is no object that tally_stack_new has made")),
-        Some(record) if !record.is_of(heap) => {
-            refuse(&format!("{function}: {address:#x} is a stack of another thread's heap; a thread runs its own"))
+        let record = record_of(unsafe { ObjectRef::from_address(address) });
+        if record.is_of(heap) {
+            return record;
         }
-        Some(record) => record,
+    }
+    refuse_address(address, function)
+}
+
+#[cold]
+fn refuse_address(address: u64, function: &str) -> ! {
+    match record::is_coroutine(address) {
+        false => refuse(&format!("{function}: {address:#x} is no object that tally_stack_new has made")),
+        true => refuse(&format!("{function}: {address:#x} is a stack of another thread's heap; a thread runs its own")),
     }
 }
 
@@ -159,12 +182,8 @@ pub(crate) extern "C" fn finished(value: u64) -> ! {
     let Some(from) = current() else { unreachable!("a coroutine's entry has returned, and none runs") };
     // No compiled frame is left on this stack.
     heap.context_mut().exit_pc = 0;
-    if heap.is_calling_the_program() {
-        refuse("a stack's entry function returns, and a finalizer or callback that runs on it does not");
-    }
-    while diversion::waits() {
-        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
-    }
+    make_ready_to_leave(heap);
+    release_finished();
     from.check_handles(heap);
     let to = waiting_for_this(heap);
     from.state.set(State::Finished);
@@ -175,6 +194,7 @@ pub(crate) extern "C" fn finished(value: u64) -> ! {
     let memory = from.memory.take();
     diversion::stack_ends(from.bounds());
     shadow_stack::leave_stack(from.bounds());
+    // Its memory is in use until the next stack runs.
     THREAD.with(|thread| thread.finished.set(memory.map(ManuallyDrop::new)));
     heap.leave_coroutine();
     to.goes_on(heap);
@@ -182,6 +202,13 @@ pub(crate) extern "C" fn finished(value: u64) -> ! {
     // SAFETY: the stack of `to` stopped there; this one is never come back to.
     unsafe { switch::swap(&raw mut nowhere, to.sp.get(), value) };
     unreachable!("a finished stack goes on")
+}
+
+/// The memory of a stack that has finished and been left goes back.
+fn release_finished() {
+    if let Some(memory) = THREAD.with(|thread| thread.finished.take()) {
+        drop(ManuallyDrop::into_inner(memory));
+    }
 }
 
 /// Whether an address lies on a stack of the calling thread, or of another's coroutine, that does not run.

@@ -9,11 +9,12 @@
 //! Under the prompt plan it is laid down when it is left: no drain may overlook what such a store has put there.
 
 use super::record::{Record, State};
+use super::switch;
 use crate::module::record::LENT_ROOT;
-use crate::stack::roots::{StackRoots, is_ours, walk_stopped};
+use crate::stack::roots::{StackRoots, anchor, is_ours, walk_stopped};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Registers;
-use tally_collector::root_source::RootList;
+use tally_collector::root_source::{RootList, must_be_live};
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 
@@ -30,8 +31,7 @@ pub(super) struct Held {
 
 /// What the frames of a stopped stack hold.
 pub(super) fn held(heap: &mut Heap, record: &Record) -> Held {
-    let mut roots = StackRoots::default();
-    roots.held_by(heap, record)
+    StackRoots::default().held_by(heap, record, record.registers())
 }
 
 /// Lays down the stacks that have run.
@@ -40,7 +40,7 @@ pub(crate) fn lay_down_all(roots: &mut StackRoots, heap: &mut Heap) {
         if record.state.get() == State::Running || !record.is_of(heap) {
             return;
         }
-        let held = roots.held_by(heap, record);
+        let held = roots.held_by(heap, record, record.registers());
         let may_change = held.lends && record.state.get() == State::Waiting && !heap.frames_count();
         if !may_change && heap.lay_down(record.its_object(), &held.counted, &held.copied) {
             is_laid_down(record);
@@ -67,7 +67,7 @@ fn trim(record: &Record) {
 pub(crate) fn push_those_not_laid_down(roots: &mut StackRoots, heap: &mut Heap, into: &mut RootList) {
     Record::for_each_that_ran(|record| {
         if record.state.get() != State::Running && record.is_of(heap) {
-            let held = roots.held_by(heap, record);
+            let held = roots.held_by(heap, record, record.registers());
             for &object in held.counted.iter().chain(held.copied.iter()) {
                 into.push(heap, object, &|| "a frame of a coroutine".to_owned());
             }
@@ -81,7 +81,9 @@ pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
     if !heap.frames_count() {
         return;
     }
-    let held = held(heap, record);
+    let mut roots = StackRoots::default();
+    let registers = anchor(heap.context_mut());
+    let held = roots.held_by(heap, record, registers);
     if !heap.lay_down(record.its_object(), &held.counted, &held.copied) {
         super::refuse("no memory to note what a stack holds that is left");
     }
@@ -96,9 +98,11 @@ pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
 pub(super) fn take_up(heap: &mut Heap, record: &Record) {
     record.is_laid_down.set(false);
     if record.lends.replace(false) {
-        let sp = record.anchor.get()[1];
+        // SAFETY: it stopped there, and has not gone on yet.
+        let registers = unsafe { switch::registers(record.sp.get()) };
+        let sp = registers.map_or(0, |registers| registers.sp);
         let mut slots = vec![];
-        StackRoots::default().for_each_slot(record, |slot, is_counted, _| {
+        StackRoots::default().for_each_slot(registers, record, |slot, is_counted, _| {
             if !is_counted {
                 slots.push(slot);
             }
@@ -111,32 +115,38 @@ pub(super) fn take_up(heap: &mut Heap, record: &Record) {
 impl StackRoots {
     /// Calls `visit` with the slot of each root of a stopped stack, whether the frame owns a count for what it holds, and
     /// its id.
-    fn for_each_slot(&mut self, record: &Record, mut visit: impl FnMut(u64, bool, u64)) {
-        let [pc, sp, fp, rbx] = record.anchor.get();
-        if pc == 0 {
-            return;
-        }
+    fn for_each_slot(
+        &mut self,
+        registers: Option<Registers>,
+        record: &Record,
+        mut visit: impl FnMut(u64, bool, u64),
+    ) {
+        let Some(registers) = registers else { return };
         self.refresh();
         let names = &self.snapshot.roots;
-        walk_stopped(Registers { pc, sp, fp, rbx: Some(rbx) }, record.bounds(), &self.snapshot, |root| {
+        walk_stopped(registers, record.bounds(), &self.snapshot, |root| {
             let is_counted = names.get(root.id).is_some_and(|named| !named.has_shadow);
             visit(root.slot_address, is_counted, root.id);
         });
     }
 
     /// What the frames of a stopped stack hold.
-    fn held_by(&mut self, heap: &mut Heap, record: &Record) -> Held {
+    fn held_by(&mut self, heap: &mut Heap, record: &Record, registers: Option<Registers>) -> Held {
         let mut held = Held::default();
         let mut slots = vec![];
-        self.for_each_slot(record, |slot, is_counted, id| slots.push((slot, is_counted, id)));
+        self.for_each_slot(registers, record, |slot, is_counted, id| slots.push((slot, is_counted, id)));
         heap.statistics.roots_walked += slots.len() as u64;
         let all_alike = !heap.frames_count();
         for (slot, is_counted, id) in slots {
             held.lends |= id & LENT_ROOT != 0;
             let into = if is_counted || all_alike { &mut held.counted } else { &mut held.copied };
-            let name = || format!("a root of a stopped stack, at {slot:#x}");
+            let name = || match self.snapshot.roots.get(id) {
+                Some(named) => format!("root `{}` of function `{}` on a stopped stack", named.name, named.function),
+                None => format!("a root of a stopped stack, at {slot:#x}"),
+            };
             self.snapshot.visit_slot(slot, id, |object| {
                 if is_ours(heap, object, &name) {
+                    must_be_live(heap, object, &name);
                     into.push(object);
                 }
             });

@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::{Entry, refuse, switch};
 use crate::stack::{roots, shadow_stack};
+use stack_roots::Registers;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
@@ -28,8 +29,6 @@ pub(crate) enum State {
 pub(crate) struct Record {
     /// Where `switch::swap` left its stack.
     pub(super) sp: Cell<u64>,
-    /// The exit anchor with which it stopped; all 0: it is new.
-    pub(super) anchor: Cell<[u64; 4]>,
     pub(super) state: Cell<State>,
     /// Its frames are laid down.
     pub(super) is_laid_down: Cell<bool>,
@@ -120,7 +119,6 @@ impl Record {
     fn new(heap: &Heap, bounds: Range<u64>, state: State) -> Record {
         Record {
             sp: Cell::new(0),
-            anchor: Cell::default(),
             state: Cell::new(state),
             is_laid_down: Cell::new(false),
             has_run: Cell::new(false),
@@ -175,30 +173,37 @@ impl Record {
         unsafe { ObjectRef::from_address(self.object.get()) }
     }
 
-    /// It stops in a call of the runtime. Returns the place for its stack pointer.
+    /// The registers with which it stopped; `None`: it is new, or is not stopped.
+    pub(super) fn registers(&self) -> Option<Registers> {
+        let is_stopped = matches!(self.state.get(), State::Suspended | State::Waiting);
+        // SAFETY: `switch::swap` has left them there, or `switch::prepare`.
+        is_stopped.then(|| unsafe { switch::registers(self.sp.get()) }).flatten()
+    }
+
+    /// It stops in a call of the runtime.
     #[inline(always)]
-    pub(super) fn stops(&self, heap: &mut Heap) -> *mut u64 {
+    pub(super) fn stops(&self, heap: &mut Heap) {
         let context = heap.context_mut();
-        self.anchor.set(context.exit_anchor());
         self.lent.set(context.lent);
         self.lent_high.set(context.lent_high);
         if !self.has_run.get() {
             self.note_ran();
         }
-        self.sp.as_ptr()
     }
 
     /// It has stopped, and its state says whether it waits.
     #[inline(always)]
     pub(super) fn is_left(&self, heap: &mut Heap) {
-        match self.state.get() {
-            State::Waiting => self.handle_top.set(heap.context_mut().handle_top),
-            _ => self.check_handles(heap),
-        }
         self.shadow.set(shadow_stack::leave_stack(self.bounds()));
         if self.lent.get() != 0 || heap.has_lent_stores() {
             super::frames::lay_down_lent(heap, self);
         }
+    }
+
+    /// It waits: scoped handles may be open on it until it goes on.
+    #[inline(always)]
+    pub(super) fn note_handles(&self, heap: &mut Heap) {
+        self.handle_top.set(heap.context_mut().handle_top);
     }
 
     /// Scoped handles are closed in the order of their scopes, and a stack that is suspended would keep its own open.
@@ -223,7 +228,6 @@ impl Record {
         self.handle_top.set(context.handle_top);
         context.lent = self.lent.get();
         context.lent_high = self.lent_high.get();
-        context.set_exit_anchor(self.anchor.get());
         set_current(Some(self));
         if self.shadow.get() != 0 {
             shadow_stack::enter_stack(self.shadow.take());
@@ -233,6 +237,7 @@ impl Record {
         }
     }
 
+    #[cold]
     fn note_ran(&self) {
         self.has_run.set(true);
         THREAD.with(|thread| {

@@ -13,15 +13,53 @@
 //! (`stack_roots::anchor`). To unwinders it is the first frame. Its personality routine stops the process when an
 //! exception comes by: it could only go on in frames of another stack.
 //!
-//! Expected cost of a swap: 27 instructions. The jump in place of a return is predicted by its address; a return would
+//! Expected cost of a swap: 29 instructions. The jump in place of a return is predicted by its address; a return would
 //! always be taken for one to the stack that was left.
 
-use super::Entry;
-use super::finished;
+use super::{Entry, finished, prepare_switch};
 use crate::stack::reentry::tally_call_managed;
+use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_int, c_void};
 use tally_heap::fatal::{self, STATUS_USAGE};
+
+/// `void *tally_stack_switch(void *to, void *value)`: stops this stack and lets another go on.
+///
+/// It is the shim of a safepoint (`crate::abi`), and goes on to `swap` as if its caller had called that: no return
+/// stands between, which the processor would expect on the other stack.
+///
+/// # Safety
+/// Called by compiled code with the arguments that `tally.h` states.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_stack_switch() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rax, qword ptr [rip + tally_context@GOTTPOFF]",
+        "add rax, qword ptr fs:[0]",
+        "mov r10, qword ptr [rsp]",
+        "mov qword ptr [rax + 32], r10",
+        "lea r10, [rsp + 8]",
+        "mov qword ptr [rax + 40], r10",
+        "mov qword ptr [rax + 48], rbp",
+        "mov qword ptr [rax + 56], rbx",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "call {prepare}",
+        "pop rcx",
+        ".cfi_adjust_cfa_offset -8",
+        "mov rdi, rax",
+        "mov rsi, rdx",
+        "mov rdx, rcx",
+        "test rax, rax",
+        "jne {swap}",
+        "mov rax, rcx",
+        "ret",
+        ".cfi_endproc",
+        prepare = sym prepare_switch,
+        swap = sym swap,
+    )
+}
 
 /// Stops here, with the stack pointer in `save`, and goes on where `to` says; returns the `value` that the call
 /// passes by which this stack goes on.
@@ -54,10 +92,19 @@ pub(super) unsafe extern "C" fn swap(save: *mut u64, to: u64, value: u64) -> u64
         ".cfi_def_cfa_offset 64",
         "stmxcsr dword ptr [rsp]",
         "fnstcw word ptr [rsp + 4]",
+        "mov eax, dword ptr [rsp]",
+        "movzx ecx, word ptr [rsp + 4]",
         "mov qword ptr [rdi], rsp",
         "mov rsp, rsi",
+        // The control words are hardly ever different, and to load them is slow.
+        "cmp eax, dword ptr [rsp]",
+        "je 2f",
         "ldmxcsr dword ptr [rsp]",
+        "2:",
+        "cmp cx, word ptr [rsp + 4]",
+        "je 3f",
         "fldcw word ptr [rsp + 4]",
+        "3:",
         "mov rax, rdx",
         "add rsp, 8",
         ".cfi_def_cfa_offset 56",
@@ -85,6 +132,17 @@ pub(super) unsafe extern "C" fn swap(save: *mut u64, to: u64, value: u64) -> u64
         "jmp rcx",
         ".cfi_endproc",
     )
+}
+
+/// The registers of the frame that has stopped, by what [`swap`] left at `sp`; `None` on a new stack.
+///
+/// # Safety
+/// `swap` or [`prepare`] has left its words there.
+pub(super) unsafe fn registers(sp: u64) -> Option<Registers> {
+    // SAFETY: by the caller's promise.
+    let [.., rbx, fp, pc] = unsafe { *(sp as *const [u64; WORDS]) };
+    let is_new = pc == &raw const tally_stack_begin as u64;
+    (!is_new).then_some(Registers { pc, sp: sp + (WORDS * 8) as u64, fp, rbx: Some(rbx) })
 }
 
 /// Words that `swap` leaves on a stack.

@@ -73,7 +73,7 @@ int main(void) {
     }
 }
 
-/// scenario 125: exceptions are caught on the stack on which they were thrown, past native and managed frames, while others
+/// Exceptions are caught on the stack on which they were thrown, past native and managed frames, while others
 /// are stopped.
 #[test]
 fn exceptions_are_caught_on_their_own_stack() {
