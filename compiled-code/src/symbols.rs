@@ -147,8 +147,15 @@ impl RuntimeSymbol {
     /// Whether its result is a reference, valid until the next safepoint: the other allocations beside `tally_new`,
     /// and the results of services.
     pub fn returns_reference(&self) -> bool {
-        let kinds =
-            ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_", "tally_new", "tally_stack_", "llvm_gc_allocate"];
+        let kinds = [
+            "tally_try_new",
+            "tally_host_new",
+            "tally_weak_",
+            "tally_ephemeron_",
+            "tally_new",
+            "tally_stack_",
+            "llvm_gc_allocate",
+        ];
         kinds.iter().any(|prefix| self.name.starts_with(prefix)) && self.signature.starts_with('p')
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
-use crate::stack::coroutine::{self, Entry};
 pub use crate::stack::coroutine::tally_stack_switch;
+use crate::stack::coroutine::{self, Entry};
 
 safepoint_shim! {
     /// `void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes)`: a new stack, or null.

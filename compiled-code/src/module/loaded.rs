@@ -277,7 +277,10 @@ mod tests {
         let empty = stack_map::read(&[]).unwrap();
         let named = |index: u64| {
             let name: Arc<str> = format!("{number}.{index}").into();
-            (number << 20 | index, NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name, has_shadow: false })
+            (
+                number << 20 | index,
+                NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name, has_shadow: false },
+            )
         };
         LoadedModule {
             frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),

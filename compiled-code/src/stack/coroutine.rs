@@ -46,7 +46,9 @@ pub(crate) type Entry = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 /// Makes a coroutine; 0: there is no memory for its stack.
 pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
     if diversion::returns_are_checked() {
-        refuse("tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread");
+        refuse(
+            "tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread",
+        );
     }
     main_of(heap);
     release_finished();
@@ -94,21 +96,20 @@ pub(crate) extern "C" fn prepare_switch(to: u64) -> Next {
         make_ready_to_leave(heap);
     }
     from.stops(heap);
-    match to.state.get() {
-        State::Waiting => {
-            from.state.set(State::Suspended);
-            heap.leave_coroutine();
-            if heap.services.coroutines.chain().last() != Some(&to.its_object()) {
-                suspend_those_above(heap, to);
-            }
-            from.check_handles(heap);
+    // Not a match, which would be a jump through a table.
+    if to.state.get() == State::Suspended {
+        from.state.set(State::Waiting);
+        heap.enter_coroutine(to.its_object());
+        from.note_handles(heap);
+    } else if to.state.get() == State::Waiting {
+        from.state.set(State::Suspended);
+        heap.leave_coroutine();
+        if heap.services.coroutines.chain().last() != Some(&to.its_object()) {
+            suspend_those_above(heap, to);
         }
-        State::Suspended => {
-            from.state.set(State::Waiting);
-            heap.enter_coroutine(to.its_object());
-            from.note_handles(heap);
-        }
-        State::Running | State::Finished => refuse("tally_stack_switch: this stack has finished"),
+        from.check_handles(heap);
+    } else {
+        refuse("tally_stack_switch: this stack has finished");
     }
     from.is_left(heap);
     to.goes_on(heap);

@@ -289,8 +289,7 @@ pub(super) fn walk_stopped(
     visit: impl FnMut(&FrameRoot),
 ) -> StackVisit {
     let mut stack = StackReader { low: registers.sp, high: bounds.end };
-    let visited =
-        visit_stopped_stack(registers, |address| stack.read(address), &snapshot.frames, entries(), visit);
+    let visited = visit_stopped_stack(registers, |address| stack.read(address), &snapshot.frames, entries(), visit);
     check_end(visited.end);
     visited
 }

@@ -62,11 +62,7 @@ pub enum ChainEnd {
 ///
 /// # Safety
 /// The range is the calling thread's stack, and code that LLVM emitted links its entries.
-pub unsafe fn visit(
-    low: u64,
-    active: Range<u64>,
-    visit: impl FnMut(u64, *const TypeDescriptor) -> u64,
-) -> ChainEnd {
+pub unsafe fn visit(low: u64, active: Range<u64>, visit: impl FnMut(u64, *const TypeDescriptor) -> u64) -> ChainEnd {
     // SAFETY: by the caller's promise.
     unsafe { visit_from(head(), low, active, visit) }
 }

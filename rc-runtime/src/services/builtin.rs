@@ -15,8 +15,7 @@ static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]
 /// A coroutine: its images, and the address of its record (`coroutine.rs`).
 static COROUTINE: Builtin = Builtin::new(TypeDescriptor::plain(c"coroutine", 24, &[0, 8]));
 /// What frames of a stopped coroutine hold: their number, the next part, the references.
-static FRAMES: Builtin =
-    Builtin::new(TypeDescriptor::plain(c"frames of a coroutine", 16, &[8]).with_tail(0, 8, &[0]));
+static FRAMES: Builtin = Builtin::new(TypeDescriptor::plain(c"frames of a coroutine", 16, &[8]).with_tail(0, 8, &[0]));
 
 /// The type of coroutines.
 pub fn coroutine() -> &'static TypeInfo {

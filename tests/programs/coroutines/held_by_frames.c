@@ -82,6 +82,5 @@ int main(void) {
     tally_collect();
     tally_collect();
     printf("%ld die with the stack\n", finalized - here);
-    (void)before;
     return 0;
 }

@@ -18,9 +18,9 @@ pub(crate) fn close(heap: &mut Heap, address: u64) {
             heap.forget_frames(record.its_object());
         }
         State::Finished => {}
-        State::Running | State::Waiting => {
-            refuse("tally_stack_close: this stack runs, or waits for one that does; only a suspended stack can be closed")
-        }
+        State::Running | State::Waiting => refuse(
+            "tally_stack_close: this stack runs, or waits for one that does; only a suspended stack can be closed",
+        ),
     }
 }
 

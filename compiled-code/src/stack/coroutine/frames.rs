@@ -115,12 +115,7 @@ pub(super) fn take_up(heap: &mut Heap, record: &Record) {
 impl StackRoots {
     /// Calls `visit` with the slot of each root of a stopped stack, whether the frame owns a count for what it holds, and
     /// its id.
-    fn for_each_slot(
-        &mut self,
-        registers: Option<Registers>,
-        record: &Record,
-        mut visit: impl FnMut(u64, bool, u64),
-    ) {
+    fn for_each_slot(&mut self, registers: Option<Registers>, record: &Record, mut visit: impl FnMut(u64, bool, u64)) {
         let Some(registers) = registers else { return };
         self.refresh();
         let names = &self.snapshot.roots;

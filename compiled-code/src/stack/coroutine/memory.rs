@@ -50,8 +50,7 @@ struct Pool {
 
 const CLASSES: usize = (MOST_BYTES / LEAST_BYTES).trailing_zeros() as usize + 1;
 
-static POOL: Mutex<Pool> =
-    Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], mapped: Vec::new() });
+static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], mapped: Vec::new() });
 
 impl Memory {
     /// A stack with room for `bytes` bytes, or of the usual size for 0. `None`: there is no memory, or the kernel allows
@@ -103,9 +102,8 @@ impl Pool {
         let bytes = (many * whole) as usize;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
         // SAFETY: fresh memory.
-        let memory = unsafe {
-            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, kind, -1, 0)
-        };
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, kind, -1, 0) };
         if memory == libc::MAP_FAILED {
             return None;
         }
@@ -183,7 +181,7 @@ mod tests {
         for bytes in [1, 40 << 10, 49 << 10, 300 << 10] {
             let memory = Memory::take(bytes).expect("memory");
             let bounds = memory.bounds();
-            assert!(bounds.end - bounds.start >= bytes && holds(bounds.start) && bounds.end % 4096 == 0);
+            assert!(bounds.end - bounds.start >= bytes && holds(bounds.start) && bounds.end.is_multiple_of(4096));
             for address in [bounds.start, bounds.end - 8] {
                 // SAFETY: a word of the stack.
                 unsafe { *(address as *mut u64) = 1 };

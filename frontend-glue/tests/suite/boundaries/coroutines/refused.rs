@@ -32,7 +32,10 @@ fn switches_to_what_cannot_go_on() {
             "this stack has finished",
         ),
         ("tally_stack_switch(NULL, NULL);", "for which no other waits"),
-        ("Node *node = push(NULL, 1); TALLY_ROOT(node); tally_stack_switch(node, NULL);", "is no object that tally_stack_new has made"),
+        (
+            "Node *node = push(NULL, 1); TALLY_ROOT(node); tally_stack_switch(node, NULL);",
+            "is no object that tally_stack_new has made",
+        ),
         ("tally_stack_switch(&returns, NULL);", "is no object that tally_stack_new has made"),
         ("tally_stack_switch(tally_stack_new(closes_itself, 0), NULL);", "only a suspended stack can be closed"),
         ("tally_stack_close(tally_stack_current());", "only a suspended stack can be closed"),
@@ -63,6 +66,7 @@ int main(void) {
     ends(&format!("{ENTRIES}{main}"), "is a stack of another thread's heap");
 }
 
+/// scenario 77
 #[test]
 fn switch_in_a_finalizer() {
     let main = r#"
