@@ -370,6 +370,37 @@ typedef struct tally_anchor {
  * anchor says that no managed frame lies below. `function` is managed, or one of Tally's. Exceptions and longjmp pass. */
 void *tally_call_managed(const tally_anchor *anchor, void *(*function)(void *), void *argument);
 
+/* ---- Coroutines: stacks that the program switches between -------------------------------------------------------------
+ * A stack is an object. What its frames hold while it is stopped is held by that object: a stopped stack to which nothing refers dies,
+ * and so does a cycle through it. docs/use/coroutines.md has examples and limits.
+ *
+ * The stacks that wait form a chain: each has switched to the next, the last one runs, and the first is the thread's own.
+ */
+#define TALLY_STACK_SUSPENDED 0 /* new, or stopped in tally_stack_switch; no stack that runs or waits goes back to it by itself */
+#define TALLY_STACK_RUNNING 1
+#define TALLY_STACK_WAITING 2 /* stopped in a switch to the next in the chain */
+#define TALLY_STACK_FINISHED 3 /* entry has returned, or the stack was closed */
+
+/* [safepoint] A new stack of `bytes` bytes at least (0: 256 KiB with a guard), of which only those are committed that are touched. The
+ * first switch to it calls entry(value) on it. `entry` is managed code, and no exception leaves it. Null: there is no memory. */
+void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes);
+
+/* [safepoint] Stops this stack and lets `to` go on, whose call of tally_stack_switch returns `value`: a reference that is valid until
+ * its next safepoint, or any word that is none. Returns the value of the switch, or the result of the entry function, by which the
+ * program comes back. If `to` is suspended, this stack waits for it. If `to` waits, this stack is suspended, with those between the
+ * two in the chain. Null is the stack that waits for this one. Not in finalizers, callbacks, or functions that the runtime calls. */
+void *tally_stack_switch(void *to, void *value);
+
+/* [safepoint] The stack that runs; the thread's own becomes an object when it is first needed. */
+void *tally_stack_current(void);
+
+/* [leaf] One of TALLY_STACK_…. */
+int32_t tally_stack_status(void *stack);
+
+/* [leaf] Lets go of what a suspended stack's frames hold. They never run again: no cleanup of theirs is run. A stack that has finished
+ * stays as it is. */
+void tally_stack_close(void *stack);
+
 /* [leaf] Sets whether the runtime reports stack overflows. By default its handler of SIGSEGV does, unless there was another when the
  * first heap was made. 1: install the handler in front of an existing one, which gets the signal next. 0: remove the handler, and
  * install none later. */

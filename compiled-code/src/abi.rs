@@ -11,6 +11,7 @@
 //! invariant.
 
 pub(crate) mod address_taken;
+mod coroutine;
 mod entry;
 mod finalizer;
 pub mod host;
@@ -18,6 +19,7 @@ pub mod llvm_interface;
 mod weak;
 mod zeal;
 
+pub use coroutine::*;
 pub use entry::thread_heap;
 pub(crate) use entry::{answer, registered, root_type};
 pub use finalizer::*;

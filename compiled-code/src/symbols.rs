@@ -79,6 +79,11 @@ macro_rules! for_each_runtime_symbol {
             tally_lent_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;
             tally_call_managed, "p(ppp)", safepoint;
+            tally_stack_new, "p(pl)", safepoint;
+            tally_stack_switch, "p(pp)", safepoint;
+            tally_stack_current, "p()", safepoint;
+            tally_stack_status, "i(p)", leaf;
+            tally_stack_close, "v(p)", leaf;
             tally_report_overflows, "v(i)", leaf;
             tally_finalize_register, "i(p)", leaf;
             tally_finalize_forget, "v(p)", leaf;
@@ -135,14 +140,22 @@ pub struct RuntimeSymbol {
 impl RuntimeSymbol {
     /// Whether it makes an object of the heap and returns it.
     pub fn allocates(&self) -> bool {
-        self.kind == CallKind::Safepoint && self.signature.starts_with('p') && self.name != "tally_call_managed"
+        let hands_over = ["tally_call_managed", "tally_stack_switch", "tally_stack_current"].contains(&self.name);
+        self.kind == CallKind::Safepoint && self.signature.starts_with('p') && !hands_over
     }
 
     /// Whether its result is a reference, valid until the next safepoint: the other allocations beside `tally_new`,
     /// and the results of services.
     pub fn returns_reference(&self) -> bool {
-        let kinds =
-            ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_", "tally_new", "llvm_gc_allocate"];
+        let kinds = [
+            "tally_try_new",
+            "tally_host_new",
+            "tally_weak_",
+            "tally_ephemeron_",
+            "tally_new",
+            "tally_stack_",
+            "llvm_gc_allocate",
+        ];
         kinds.iter().any(|prefix| self.name.starts_with(prefix)) && self.signature.starts_with('p')
     }
 }

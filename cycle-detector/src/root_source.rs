@@ -20,6 +20,10 @@ pub trait RootSource: Debug {
     /// `EpochDriver::frame_is_reached` first.
     fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
 
+    /// Lays down the frames of coroutines that have run: the roots in them become fields of objects, as if the program
+    /// had stored them there. Called before a look at the roots begins; allocates without a safepoint.
+    fn lay_down(&mut self, _heap: &mut Heap) {}
+
     /// Visits `frames` more of those that wait.
     fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
 
@@ -145,7 +149,8 @@ impl RootList {
     }
 }
 
-fn must_be_live(heap: &Heap, root: ObjectRef, name: &dyn Fn() -> String) {
+/// Zeal: reports a root that holds no live object.
+pub fn must_be_live(heap: &Heap, root: ObjectRef, name: &dyn Fn() -> String) {
     if let Some(zeal) = &heap.zeal
         && zeal.live_object(root.address()).is_none()
     {

@@ -181,6 +181,19 @@ impl Heap {
         }
     }
 
+    /// A small object without a safepoint, where there is room at hand.
+    pub(crate) fn allocate_uncounted_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_SMALL_CELL && info.align <= 8)?;
+        let start = self.carve(cell, info.align).or_else(|| self.room_at_hand(cell, info.align))?;
+        let object = self.write_header(start, info.fresh_meta_deferred());
+        clear_payload(object, cell);
+        object.slot(info.length_offset).store(length);
+        if let Some(zeal) = &mut self.zeal {
+            zeal.birth(object, cell);
+        }
+        Some(object)
+    }
+
     #[cold]
     #[inline(never)]
     fn finalizer_safepoint(&mut self) {

@@ -1,6 +1,7 @@
 //! Services for languages beside objects: weak references, ephemerons, finalizers, handles, limits, and requests of a host.
 pub mod builtin;
 pub mod control;
+pub mod coroutine;
 pub mod ephemeron;
 pub mod exception;
 pub mod external;
@@ -17,6 +18,7 @@ pub mod weak;
 pub mod weak_map;
 
 use crate::object::ObjectRef;
+use coroutine::Coroutines;
 use external::External;
 use finalizer::Finalizers;
 use handle::Handles;
@@ -35,6 +37,8 @@ pub struct Services {
     pub host_roots: HostRoots,
     /// Roots that native code holds by handles.
     pub handles: Handles,
+    /// Coroutines that run, or wait for one that does.
+    pub coroutines: Coroutines,
     /// Objects that never die.
     pub immortals: Immortals,
     /// Memory that objects own outside the heap.

@@ -46,6 +46,6 @@ pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunctio
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};
-pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_thread_stack};
+pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_stopped_stack, visit_thread_stack};
 pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
 pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk, walk_some};

@@ -4,7 +4,7 @@
 //! needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every managed
 //! frame down to the entry is visited exactly once, or [`StackEnd`] tells why not.
 //!
-//! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.
+//! A stopped stack (a coroutine's) is visited from the registers with which it stopped ([`visit_stopped_stack`]).
 
 use crate::anchor::{self, Entries};
 use crate::frame_table::Lookup;
@@ -33,6 +33,31 @@ pub fn visit_thread_stack<F: Lookup + ?Sized>(
 /// frame itself, and from the top only if that leads nowhere (a frame that needs rbx).
 pub fn visit_some<F: Lookup + ?Sized>(
     from: Position,
+    read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entries: Entries,
+    limit: usize,
+    visit: impl FnMut(&FrameRoot),
+) -> StackVisit {
+    visit_from(from, None, read_word, frames, entries, limit, visit)
+}
+
+/// Visits the roots of a stack that has stopped, of the calling thread's, from the registers with which it stopped.
+pub fn visit_stopped_stack<F: Lookup + ?Sized>(
+    registers: Registers,
+    read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entries: Entries,
+    visit: impl FnMut(&FrameRoot),
+) -> StackVisit {
+    let from = Position { is_active: true, ..Position::from(registers) };
+    visit_from(from, Some(registers), read_word, frames, entries, usize::MAX, visit)
+}
+
+/// The visit; `stopped` are the registers at the top of a stack that does not run.
+fn visit_from<F: Lookup + ?Sized>(
+    from: Position,
+    stopped: Option<Registers>,
     mut read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
     entries: Entries,
@@ -57,7 +82,9 @@ pub fn visit_some<F: Lookup + ?Sized>(
             registers
         } else {
             let mut cross = |from| unwind(from, Reach::TwiceAsDeep, &mut read_word, frames, entries, &mut visit);
-            let crossed = if beyond_anchor || is_active {
+            let crossed = if let Some(top) = stopped.filter(|_| !beyond_anchor) {
+                cross(Origin::Stopped { top, from_sp: registers.sp })
+            } else if beyond_anchor || is_active {
                 let crossed = cross(Origin::Registers(registers));
                 let is_stuck = matches!(crossed.end, UnwindEnd::EndOfStack { .. } | UnwindEnd::Malformed { .. });
                 if is_stuck && !beyond_anchor { cross(Origin::Top { from_sp: registers.sp }) } else { crossed }

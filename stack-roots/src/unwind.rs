@@ -7,7 +7,8 @@
 //! Behind an anchor it cannot begin at the top: it would meet the native code that has no table. There it begins in
 //! the middle, at a frame whose registers are known ([`Origin::Registers`]). libgcc has no call for that. So a
 //! function in assembly calls it, whose own unwind table says that its caller's pc, sp and fp are those in a struct.
-//! This does not restore the other callee-saved registers; a managed frame that needs rbx is refused there.
+//! This restores rbx where it is known, and no other callee-saved register; where it is not, a managed frame that needs
+//! it is refused.
 //!
 //! `[ONCE]` Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
 //! managed frame from there on is visited here, until the end or until the fast walk takes over again.
@@ -48,16 +49,20 @@ pub fn unwind<F: Lookup + ?Sized>(
 ) -> Unwound {
     let (from_sp, start) = match from.into() {
         Origin::Top { from_sp } => (from_sp, None),
-        Origin::Registers(Registers { pc, sp, fp, .. }) => (sp, Some(Start { pc, sp, fp })),
+        Origin::Registers(registers) => (registers.sp, Some(registers)),
+        Origin::Stopped { top, from_sp } => (from_sp, Some(top)),
     };
+    let knows_rbx = start.is_none_or(|registers| registers.rbx.is_some());
+    let start = start.map(|Registers { pc, sp, fp, rbx }| Start { pc, sp, fp, rbx: rbx.unwrap_or(0) });
     let mut run = Run {
         from_sp,
-        knows_rbx: start.is_none(),
+        knows_rbx,
         reach,
         read_word,
         frames,
         entries: entries.into(),
         visit,
+        passes_over_itself: start.is_some(),
         steps: 0,
         steps_above: 0,
         visited: 0,
@@ -92,6 +97,13 @@ pub enum Origin {
     },
     /// It begins at a frame of the calling thread's stack with these registers.
     Registers(Registers),
+    /// It begins at the top of a stack that has stopped.
+    Stopped {
+        /// The registers with which it stopped.
+        top: Registers,
+        /// Frames above have been visited.
+        from_sp: u64,
+    },
 }
 
 impl From<u64> for Origin {
@@ -162,6 +174,8 @@ struct Run<'f, F: ?Sized, R, V> {
     frames: &'f F,
     entries: Entries,
     visit: V,
+    /// The first step is the frame of `backtrace_from`, perhaps on another stack.
+    passes_over_itself: bool,
     steps: usize,
     steps_above: usize,
     visited: usize,
@@ -177,7 +191,7 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
     /// Takes one frame; an end stops the unwinder.
     fn frame(&mut self, pc: u64, sp: u64, saved: impl FnOnce() -> (u64, u64)) -> Option<UnwindEnd> {
         self.steps += 1;
-        if sp < self.from_sp {
+        if std::mem::take(&mut self.passes_over_itself) || sp < self.from_sp {
             self.steps_above += 1;
             return None;
         }
@@ -250,6 +264,7 @@ struct Start {
     pc: u64,
     sp: u64,
     fp: u64,
+    rbx: u64,
 }
 
 /// Calls `_Unwind_Backtrace(step, state)` and makes it believe that it was called from the frame in `start`.
@@ -266,11 +281,12 @@ unsafe extern "C" fn backtrace_from(step: Step, state: *mut c_void, start: &Star
         "mov rbp, rsp",
         "push rdx",
         "sub rsp, 8",
-        // CFA = [[rbp - 8] + 8]; the return address is at [rbp - 8], the caller's rbp at [rbp - 8] + 16.
+        // CFA = [[rbp - 8] + 8]; the return address is at [rbp - 8], the caller's rbp at [rbp - 8] + 16, rbx behind it.
         // (DWARF 5, 6.4.2: def_cfa_expression 0x0f, expression 0x10; 2.5.1: breg6 0x76, deref 0x06, plus_uconst 0x23.)
         ".cfi_escape 0x0f, 6, 0x76, 0x78, 0x06, 0x23, 8, 0x06",
         ".cfi_escape 0x10, 16, 3, 0x76, 0x78, 0x06",
         ".cfi_escape 0x10, 6, 5, 0x76, 0x78, 0x06, 0x23, 16",
+        ".cfi_escape 0x10, 3, 5, 0x76, 0x78, 0x06, 0x23, 24",
         "call {backtrace}",
         "leave",
         "ret",

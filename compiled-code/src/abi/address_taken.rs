@@ -2,7 +2,9 @@
 //! `address_taken`).
 
 use crate::abi;
+use crate::stack::coroutine;
 use crate::stack::roots::stack_end;
+use tally_heap::fatal::{self, STATUS_USAGE};
 
 /// `void tally_lent_store(void **slot)`: notes that a reference was stored through an out-parameter. Memory outside
 /// this thread's stack is no root.
@@ -16,5 +18,11 @@ pub unsafe extern "C" fn tally_lent_store(slot: u64) {
     if slot & 7 == 0 && (here..stack_end()).contains(&slot) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { abi::thread_heap() }.note_lent_store(slot, here);
+    } else if coroutine::lies_on_a_stopped_stack(slot) {
+        fatal::stop(
+            STATUS_USAGE,
+            "a reference is stored to a variable of a stack that does not run, through its address; under the prompt plan \
+             pass an object for it, or a value of tally_stack_switch",
+        );
     }
 }

@@ -12,11 +12,11 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
 //! several.
 
-use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo};
+use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo, SHADOW_ROOT};
 use crate::module::registry::text;
 use dashmap::DashMap;
 use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, stack_map};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use tally_heap::type_registry::{self, TypeInfo};
@@ -41,6 +41,8 @@ pub(crate) struct NamedRoot {
     pub(crate) name: Arc<str>,
     /// The function it was declared in.
     pub(crate) function: Arc<str>,
+    /// Prompt plan: what it holds is counted by another root, its shadow.
+    pub(crate) has_shadow: bool,
 }
 
 /// Returns a number that changes with every module that is registered or unregistered.
@@ -239,7 +241,15 @@ fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
     }
     // SAFETY: the record's table has as many entries as it says.
     let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
-    table.iter().map(read_root).collect()
+    let mut roots = table.iter().map(read_root).collect::<Result<Vec<_>, _>>()?;
+    let shadowed = |(_, root): &(u64, NamedRoot)| {
+        root.name.strip_prefix(SHADOW_ROOT).map(|name| (root.function.clone(), Arc::<str>::from(name)))
+    };
+    let shadowed: HashSet<(Arc<str>, Arc<str>)> = roots.iter().filter_map(shadowed).collect();
+    for (_, root) in &mut roots {
+        root.has_shadow = shadowed.contains(&(root.function.clone(), root.name.clone()));
+    }
+    Ok(roots)
 }
 
 fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
@@ -254,6 +264,7 @@ fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
         descriptor: root.how as u64,
         name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
         function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
+        has_shadow: false,
     };
     Ok((root.id, named))
 }
@@ -266,7 +277,10 @@ mod tests {
         let empty = stack_map::read(&[]).unwrap();
         let named = |index: u64| {
             let name: Arc<str> = format!("{number}.{index}").into();
-            (number << 20 | index, NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name })
+            (
+                number << 20 | index,
+                NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name, has_shadow: false },
+            )
         };
         LoadedModule {
             frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),

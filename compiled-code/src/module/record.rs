@@ -65,6 +65,9 @@ pub struct GlobalRoot {
 /// Prefix of the names of roots that the lowering added: they are no variables of the program.
 pub const OWN_ROOT: &str = "tally.";
 
+/// Prefix of the names of roots that have the counted words of another, whose name follows (prompt plan).
+pub const SHADOW_ROOT: &str = "tally.counted.";
+
 /// Bit of a root's id: other functions than its own may have its address, and store to it.
 pub const LENT_ROOT: u64 = 1;
 

@@ -27,17 +27,19 @@
 //! words in it ([`Removal::Cut`]), or a stack that leads past it; `repair` then makes up for the roots that were not
 //! noted. A function that calls `setjmp` reports each return of it ([`tally_landed`]).
 //!
-//! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention
+//! One walk of a thread pauses at a time, on the stack that runs: before another goes on (`coroutine`) it is finished. A guaranteed tail call may move the diverted pair (calling convention
 //! `tailcc`): the pair is missing at its place, which is taken for a cut, and the record stays in use until the stack
 //! is shorter than that.
 //!
 //! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998.
 //! Unwinding: libgcc's unwind.inc, DWARF 5, 6.4.
 
+use crate::stack::roots::{stack_end, stack_low};
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::ptr;
 use tally_heap::Heap;
 
@@ -71,16 +73,32 @@ thread_local! {
 /// carry a result and allows diverted returns.
 pub(crate) fn is_free(here: u64) -> bool {
     RECORD.with(|record| {
-        if record.owner.get().is_null() && record.place.get() < here {
-            // The diverted pair is gone.
+        let place = record.place.get();
+        if record.owner.get().is_null() && place < here && (stack_low()..stack_end()).contains(&place) {
+            // The diverted pair is gone. (It may be on a stack that does not run.)
             record.place.set(0);
         }
         record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave") && !returns_are_checked()
     })
 }
 
+/// Whether a walk of the running stack has paused.
+#[inline(always)]
+pub(crate) fn waits() -> bool {
+    RECORD.with(|record| !record.owner.get().is_null())
+}
+
+/// No frame of the stack with these bounds runs again.
+pub(crate) fn stack_ends(bounds: Range<u64>) {
+    RECORD.with(|record| {
+        if bounds.contains(&record.place.get()) {
+            record.place.set(0);
+        }
+    });
+}
+
 /// Whether the processor compares return addresses with a shadow stack (CET): a diverted return would end the process.
-fn returns_are_checked() -> bool {
+pub(crate) fn returns_are_checked() -> bool {
     let shadow_stack_pointer: u64;
     // SAFETY: rdsspq rax, which does nothing where there is no shadow stack, or no such instruction.
     unsafe {

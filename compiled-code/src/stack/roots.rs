@@ -17,6 +17,7 @@
 use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
+use crate::stack::coroutine::{self, frames};
 use crate::stack::diversion::{self, Removal};
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
@@ -24,9 +25,10 @@ use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
-    StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
+    StackVisit, UnwindEnd, unwind, visit_some, visit_stopped_stack, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::context::Context;
@@ -37,7 +39,7 @@ use tally_heap::{Heap, ObjectRef, zeal};
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
 pub(crate) struct StackRoots {
-    pub(super) snapshot: Arc<Snapshot>,
+    pub(crate) snapshot: Arc<Snapshot>,
     version: u64,
     pub(super) shadow_types: ShadowTypes,
     rest: Option<Rest>,
@@ -158,10 +160,16 @@ impl StackRoots {
 }
 
 impl RootSource for StackRoots {
+    fn lay_down(&mut self, heap: &mut Heap) {
+        frames::lay_down_all(self, heap);
+    }
+
     fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
         debug_assert!(self.rest.is_none());
+        frames::push_those_not_laid_down(self, heap, into);
         let Some(registers) = anchor(heap.context_mut()) else { return Headway::Done };
         self.refresh();
+        coroutine::current().into_iter().for_each(coroutine::Record::note_collector);
         let may_pause = self.may_pause(heap, &registers);
         let limit = if may_pause { frames } else { usize::MAX };
         let from = Position { is_active: may_pause, ..Position::from(registers) };
@@ -244,9 +252,17 @@ pub(super) fn walk(
 ) -> (StackVisit, Option<Position>) {
     let mut stack = StackReader::new(from.registers.sp);
     let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);
-    match walked.end {
-        StackEnd::Paused { at } => return (walked, Some(at)),
-        StackEnd::Bottom { .. } => {}
+    if let StackEnd::Paused { at } = walked.end {
+        return (walked, Some(at));
+    }
+    check_end(walked.end);
+    (walked, None)
+}
+
+/// Stops the process if a walk has not come to the bottom of the stack.
+fn check_end(end: StackEnd) {
+    match end {
+        StackEnd::Bottom { .. } | StackEnd::Paused { .. } => {}
         // The unwinder's last step: the first frame of a thread has no caller.
         StackEnd::EndOfStack { pc: 0 } => {}
         StackEnd::EndOfStack { pc } => fatal::stop(
@@ -263,18 +279,36 @@ pub(super) fn walk(
             &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
         ),
     }
-    (walked, None)
+}
+
+/// Visits the roots of a stopped stack with these bounds, whose newest compiled frame has these registers.
+pub(super) fn walk_stopped(
+    registers: Registers,
+    bounds: Range<u64>,
+    snapshot: &Snapshot,
+    visit: impl FnMut(&FrameRoot),
+) -> StackVisit {
+    let mut stack = StackReader { low: registers.sp, high: bounds.end };
+    let visited = visit_stopped_stack(registers, |address| stack.read(address), &snapshot.frames, entries(), visit);
+    check_end(visited.end);
+    visited
 }
 
 /// Checks the object in a root, and passes it on.
 #[inline(always)]
 fn take(heap: &Heap, object: ObjectRef, into: &mut RootList, name: &dyn Fn() -> String) {
+    if is_ours(heap, object, name) {
+        into.push(heap, object, name);
+    }
+}
+
+/// Whether the object in a root is one of this heap. Zeal knows no others.
+#[inline(always)]
+pub(super) fn is_ours(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) -> bool {
     if heap.zeal.is_some() {
         refuse_foreign(heap, object, name);
     }
-    if heap.owns(object) {
-        into.push(heap, object, name);
-    }
+    heap.owns(object)
 }
 
 #[cold]
@@ -351,6 +385,11 @@ fn bottom() -> u64 {
     })
 }
 
+/// Finds the bottom of the thread's own stack, before the thread leaves it for another.
+pub(super) fn note_bottom() {
+    bottom();
+}
+
 /// The return address in the C library's function that called this thread's start routine. It lies at one place of
 /// the stack, below everything. Where it started managed code directly, the unwinder need not look for the end.
 fn thread_start() -> Option<u64> {
@@ -402,10 +441,15 @@ fn native_place(pc: u64) -> String {
 
 impl Snapshot {
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
-        match self.roots.how(root.id) {
+        self.visit_slot(root.slot_address, root.id, found);
+    }
+
+    /// Calls `found` with what the slot of a root holds.
+    pub(super) fn visit_slot(&self, slot: u64, id: u64, found: impl FnMut(ObjectRef)) {
+        match self.roots.how(id) {
             // SAFETY: [ROOT] a root that this type describes.
-            Some(how) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },
-            None => visit_plain_root(root.slot_address, found),
+            Some(how) => unsafe { how.for_each_reference_in_root(slot, found) },
+            None => visit_plain_root(slot, found),
         }
     }
 
@@ -437,17 +481,25 @@ impl StackReader {
     }
 }
 
-/// The lowest address of the calling thread's stack; the highest of all where the C library does not know it.
+/// The lowest address of the stack that runs; the highest of all where the C library does not know it.
 pub(super) fn stack_low() -> u64 {
     stack_bounds().0
 }
 
-/// One past the calling thread's stack.
+/// One past the stack that runs.
 pub(crate) fn stack_end() -> u64 {
     stack_bounds().1
 }
 
 fn stack_bounds() -> (u64, u64) {
+    match coroutine::current().filter(|record| !record.is_the_threads()) {
+        Some(record) => (record.bounds().start, record.bounds().end),
+        None => bounds_of_thread(),
+    }
+}
+
+/// The bounds of the thread's own stack.
+pub(super) fn bounds_of_thread() -> (u64, u64) {
     match Stack::of_this_thread() {
         Stack { high: 0, .. } => (!7, !7),
         stack => (stack.low, stack.high),

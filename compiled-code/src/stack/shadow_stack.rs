@@ -62,14 +62,22 @@ pub enum ChainEnd {
 ///
 /// # Safety
 /// The range is the calling thread's stack, and code that LLVM emitted links its entries.
-pub unsafe fn visit(
+pub unsafe fn visit(low: u64, active: Range<u64>, visit: impl FnMut(u64, *const TypeDescriptor) -> u64) -> ChainEnd {
+    // SAFETY: by the caller's promise.
+    unsafe { visit_from(head(), low, active, visit) }
+}
+
+/// The same from an entry that was the head once.
+///
+/// # Safety
+/// The same; the frames of the stack have stopped.
+pub(crate) unsafe fn visit_from(
+    first: u64,
     low: u64,
     active: Range<u64>,
     mut visit: impl FnMut(u64, *const TypeDescriptor) -> u64,
 ) -> ChainEnd {
-    let chain = &raw const llvm_gc_root_chain;
-    // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
-    let mut entry = unsafe { chain.read_volatile() };
+    let mut entry = first as *const Entry;
     let mut above = active.start;
     while (above..active.end).contains(&(entry as u64)) {
         // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
@@ -90,6 +98,30 @@ pub unsafe fn visit(
         entry = linked.next;
     }
     if (low..above).contains(&(entry as u64)) { ChainEnd::Gone } else { ChainEnd::Whole }
+}
+
+fn head() -> u64 {
+    let chain = &raw const llvm_gc_root_chain;
+    // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
+    unsafe { chain.read_volatile() as u64 }
+}
+
+/// The stack with these bounds is left: returns the head of its chain, or 0. Frames of the next begin a chain of their own.
+#[inline(always)]
+pub(crate) fn leave_stack(bounds: Range<u64>) -> u64 {
+    let head = head();
+    if !bounds.contains(&head) {
+        return 0;
+    }
+    enter_stack(0);
+    head
+}
+
+/// A stack goes on that was left with this head.
+pub(crate) fn enter_stack(head: u64) {
+    let chain = &raw mut llvm_gc_root_chain;
+    // SAFETY: this thread is the one that runs such code.
+    unsafe { chain.write_volatile(head as *const Entry) };
 }
 
 /// Ends the process: `longjmp` left frames in the chain.

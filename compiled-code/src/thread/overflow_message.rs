@@ -16,7 +16,7 @@
 
 use crate::module::loaded::{self, Snapshot};
 use crate::thread::runtime_entries;
-use crate::thread::stack_overflow::Stack;
+use crate::thread::stack_overflow::{Kind, Stack};
 use stack_roots::{Frame, Lookup};
 use std::fmt::{self, Write};
 use tally_heap::context;
@@ -128,10 +128,13 @@ fn write(
         _ => text.write_str(", …)"),
     };
     let size_kib = (stack.high - stack.low) >> 10;
+    let (whose, larger) = match stack.kind {
+        Kind::Coroutines => ("a coroutine's", "coroutine a larger stack (tally_stack_new)"),
+        Kind::Mains | Kind::Threads => ("a", "thread a larger stack (ulimit -s, pthread_attr_setstacksize)"),
+    };
     let _ = writeln!(
         text,
-        ", {count} managed frames deep on a stack of {size_kib} KiB; recurse less deeply, or give the thread a larger stack \
-         (ulimit -s, pthread_attr_setstacksize)"
+        ", {count} managed frames deep on {whose} stack of {size_kib} KiB; recurse less deeply, or give the {larger}"
     );
 }
 

@@ -16,6 +16,7 @@
 //!
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
+use crate::stack::coroutine;
 use crate::thread::overflow_message::{self, Fault};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -84,7 +85,7 @@ fn alternate_stack() -> libc::stack_t {
 }
 
 thread_local! {
-    static STACK: Cell<Stack> = const { Cell::new(Stack { low: 0, high: 0, is_mains: false }) };
+    static STACK: Cell<Stack> = const { Cell::new(Stack { low: 0, high: 0, kind: Kind::Threads }) };
     /// The alternate stack that this thread got from us.
     static ALTERNATE: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
 }
@@ -115,15 +116,34 @@ fn give_alternate_stack() {
     }
 }
 
-/// The place of a thread's stack.
+/// The stack that runs: a coroutine's, or the thread's own.
+fn running_stack() -> Stack {
+    match coroutine::current().filter(|record| !record.is_the_threads()) {
+        Some(record) => Stack { low: record.bounds().start, high: record.bounds().end, kind: Kind::Coroutines },
+        None => STACK.get(),
+    }
+}
+
+/// The owner of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The kernel's stack for the process's first thread, which grows until the limit of the moment.
+    Mains,
+    /// Another thread.
+    Threads,
+    /// A coroutine (`tally_stack_new`).
+    Coroutines,
+}
+
+/// The place of a stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack {
     /// Its lowest address; the guard lies below.
     pub(crate) low: u64,
     /// One past its highest.
     pub(crate) high: u64,
-    /// The kernel's stack for the process's first thread, which grows until the limit of the moment.
-    is_mains: bool,
+    /// Its owner.
+    pub(crate) kind: Kind,
 }
 
 impl Stack {
@@ -143,7 +163,7 @@ impl Stack {
         let this = unsafe { libc::pthread_self() };
         // SAFETY: fills the attributes of the calling thread.
         if unsafe { libc::pthread_getattr_np(this, &mut attributes) } != 0 {
-            return Stack { low: 0, high: 0, is_mains: false };
+            return Stack { low: 0, high: 0, kind: Kind::Threads };
         }
         let (mut start, mut size) = (std::ptr::null_mut(), 0);
         // SAFETY: filled above.
@@ -152,8 +172,8 @@ impl Stack {
         unsafe { libc::pthread_attr_destroy(&mut attributes) };
         // SAFETY: a system call without arguments.
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-        let is_mains = thread == i64::from(std::process::id());
-        Stack { low: start as u64, high: start as u64 + size as u64, is_mains }
+        let kind = if thread == i64::from(std::process::id()) { Kind::Mains } else { Kind::Threads };
+        Stack { low: start as u64, high: start as u64 + size as u64, kind }
     }
 
     /// Whether a fault at `address`, with this stack pointer, comes from a push onto a full stack: the stack pointer
@@ -168,7 +188,7 @@ impl Stack {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: a system call that fills the struct.
         unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
-        let low = self.high.checked_sub(limit.rlim_cur).filter(|&low| self.is_mains && low < self.high);
+        let low = self.high.checked_sub(limit.rlim_cur).filter(|&low| self.kind == Kind::Mains && low < self.high);
         Stack { low: low.map_or(self.low, |low| low.next_multiple_of(4096)), ..self }
     }
 }
@@ -221,7 +241,7 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     // SAFETY: the kernel's description of the signal, and of the registers at the fault; the signal is one of a fault,
     // or the address is not used.
     let address = unsafe { said.si_addr() } as u64;
-    let stack = STACK.get();
+    let stack = running_stack();
     let exhausted = |stack: Stack| stack.is_exhausted(address, fault.sp).then_some(stack);
     if let Some(stack) = exhausted(stack).or_else(|| exhausted(stack.by_limit_of_now())).filter(|_| raised_by_a_fault) {
         overflow_message::print(fault, stack);
@@ -241,7 +261,7 @@ mod tests {
 
     #[test]
     fn only_faults_just_below_a_full_stack_are_overflows() {
-        let stack = Stack { low: 0x10_0000, high: 0x20_0000, is_mains: false };
+        let stack = Stack { low: 0x10_0000, high: 0x20_0000, kind: Kind::Threads };
         for (address, sp, expected) in [
             (0xf_fff8, 0x10_0000, true),  // a push or a call
             (0xf_fff8, 0xf_f000, true),   // a probe

@@ -4,6 +4,7 @@
 
 mod anchors;
 mod callbacks;
+mod coroutines;
 mod deep_stacks;
 mod ends;
 mod finalizers;

@@ -12,6 +12,27 @@ static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 24,
 /// An object that owns a value of the host: its pointer.
 static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]));
 
+/// A coroutine: its images, and the address of its record (`coroutine.rs`).
+static COROUTINE: Builtin = Builtin::new(TypeDescriptor::plain(c"coroutine", 24, &[0, 8]));
+/// What frames of a stopped coroutine hold: their number, the next part, the references.
+static FRAMES: Builtin = Builtin::new(TypeDescriptor::plain(c"frames of a coroutine", 16, &[8]).with_tail(0, 8, &[0]));
+
+/// The type of coroutines.
+pub fn coroutine() -> &'static TypeInfo {
+    COROUTINE.info()
+}
+
+/// Whether the object is a coroutine.
+#[inline(always)]
+pub fn is_coroutine(object: ObjectRef) -> bool {
+    COROUTINE.is_type_of(object)
+}
+
+/// The type of their images.
+pub fn frames() -> &'static TypeInfo {
+    FRAMES.info()
+}
+
 /// The type of objects that own a value of the host.
 pub fn host() -> &'static TypeInfo {
     HOST.info()

@@ -41,6 +41,12 @@ impl Heap {
         self.stopped != 0
     }
 
+    /// Whether the runtime has called a function of the program, and waits for its return.
+    #[inline(always)]
+    pub fn is_calling_the_program(&self) -> bool {
+        self.stopped & AT_WORK != 0 || self.services.finalizers.depth() != 0 || self.limits.calls_host()
+    }
+
     /// Stops the process if the collector is at work: a function that it has called asks for a collection.
     pub(crate) fn refuse_at_work(&self) {
         if self.stopped & AT_WORK != 0 {

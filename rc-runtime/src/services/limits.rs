@@ -89,6 +89,12 @@ impl<F> HostFunction<F> {
 }
 
 impl Limits {
+    /// Whether callback or handler is being called.
+    #[inline(always)]
+    pub(crate) fn calls_host(&self) -> bool {
+        self.on_soft_limit.running.is_some() || self.on_out_of_memory.running.is_some()
+    }
+
     /// A frame at `here` runs: callback and handler are gone if they were called from below, by `longjmp`. True when one was, and
     /// none runs now.
     fn note_landing(&mut self, here: u64) -> bool {

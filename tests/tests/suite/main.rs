@@ -3,6 +3,7 @@
 mod barrier_clauses;
 mod barriers;
 mod c_header;
+mod coroutines;
 mod cycles;
 mod deep;
 mod destruction;

@@ -15,7 +15,8 @@ use std::path::Path;
 use std::process::Output;
 
 /// The documents whose programs are tried.
-const DOCUMENTS: [&str; 4] = ["README.md", "docs/use/tutorial.md", "docs/use/c-frontend.md", "docs/use/services.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "docs/use/tutorial.md", "docs/use/c-frontend.md", "docs/use/services.md", "docs/use/coroutines.md"];
 
 /// A program found in a document.
 #[derive(Debug, PartialEq, Eq)]

@@ -45,6 +45,7 @@ impl DeferredDriver {
 
     /// The same. If a walk over the stack has begun, it goes on, and has found the roots in `begun`.
     pub(crate) fn flip_from(&mut self, heap: &mut Heap, begun: List<ObjectRef>) {
+        self.stack.lay_down(heap);
         heap.retire_allocation();
         heap.clock.epoch += 1;
         heap.context_mut().stamp = heap.clock.epoch;

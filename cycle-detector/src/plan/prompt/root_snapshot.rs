@@ -12,7 +12,8 @@
 //!
 //! So it does not matter which way a reference takes from root to root, as long as all that hold one uncounted by a word
 //! of the heap are asked: the roots of compiled frames and of the shadow stack, those of the host, and the words in
-//! flight. [`visit`] is the one place where they are listed; a suspended stack would be another line there. Globals,
+//! flight. [`visit`] is the one place where they are listed. Coroutines that have run are laid down there, so that
+//! their frames are objects. Globals,
 //! finalizers' objects and what native code has counted by hand are released by decrements that note.
 //!
 //! A candidate that a root holds need not be tried: while a round runs it is marked, and goes back into the buffer as
@@ -41,6 +42,7 @@ pub struct RootSnapshot {
 
 /// Appends to `found` everything that a root holds or a word in flight leads to.
 pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut List<ObjectRef>) {
+    stack.lay_down(heap);
     heap.for_each_host_reference(|object| found.push(object));
     found.extend(heap.prompt.protected.iter().copied());
     let mut roots = RootList::after(std::mem::take(found));

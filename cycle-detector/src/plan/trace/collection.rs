@@ -13,6 +13,7 @@ impl TraceDriver {
     pub(super) fn collect_now(&mut self, heap: &mut Heap) -> u64 {
         let start = Instant::now();
         heap.inspect();
+        self.stack.lay_down(heap);
         heap.begin_collection();
         self.stops.report = EpochReport::open(heap);
         self.take_roots(heap);

@@ -11,7 +11,7 @@ use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::named_root::root_id;
 use crate::lower::roots::Root;
-use tally_compiled::module::record::OWN_ROOT;
+use tally_compiled::module::record::{OWN_ROOT, SHADOW_ROOT};
 
 /// Whether the root is one plain reference whose every access is a load or store of this function.
 pub(super) fn is_simple(callees: &Callees, root: &Root) -> bool {
@@ -106,7 +106,7 @@ pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, 
 
 /// The shadow of a root that is settled: the words whose objects are counted for it.
 pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
-    let name = format!("{OWN_ROOT}counted.{}", root.name);
+    let name = format!("{SHADOW_ROOT}{}", root.name);
     let words = root.bytes.div_ceil(8);
     let slot = builder.alloca_at_entry(function, builder.module().integer(64).array(words), &name);
     builder.before_unlocated(function.entry().behind_allocas());

@@ -46,15 +46,10 @@ impl Heap {
 
     /// Room elsewhere. A safepoint, before there is a cell.
     pub(crate) fn find_room(&mut self, info: &TypeInfo, cell: u64) -> Result<u64, OutOfMemory> {
-        let bytes = cell + info.align.saturating_sub(8);
         self.give_the_collector_its_turn();
         let mut collected = false;
         loop {
-            let found = match bytes > SMALLEST_HOLE {
-                true => self.room_in_fragments(bytes, cell, info.align),
-                false => self.room_for_small(bytes, cell, info.align),
-            };
-            if let Some(start) = found {
+            if let Some(start) = self.room_at_hand(cell, info.align) {
                 return Ok(start);
             }
             // Once: the blocks that it recycles may all have holes too small for the cell, and the next would recycle them again.
@@ -62,6 +57,15 @@ impl Heap {
                 return Err(self.refusal(BLOCK_BYTES, info));
             }
             self.with_driver(|driver, heap| driver.collect(heap));
+        }
+    }
+
+    /// Room in another hole, a fragment or a new block; no safepoint.
+    pub(crate) fn room_at_hand(&mut self, cell: u64, align: u64) -> Option<u64> {
+        let bytes = cell + align.saturating_sub(8);
+        match bytes > SMALLEST_HOLE {
+            true => self.room_in_fragments(bytes, cell, align),
+            false => self.room_for_small(bytes, cell, align),
         }
     }
 

@@ -95,6 +95,39 @@ impl Heap {
         Ok(object)
     }
 
+    /// A small object whose count is one, without a safepoint, where a cell is at hand.
+    pub(crate) fn allocate_counted_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_CELL && info.align <= 8)?;
+        let class = class_of(cell);
+        if self.context_mut().free[class as usize] == 0 {
+            self.context_mut().free[class as usize] = self.list_at_hand(class)?;
+        }
+        let payload = self.context_mut().free[class as usize];
+        // SAFETY: [FREE] a free cell: its first payload word is the next one.
+        self.context_mut().free[class as usize] = unsafe { *(payload as *const u64) };
+        // SAFETY: [FREE] a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
+        unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize) };
+        // SAFETY: [FREE] a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
+        let object = unsafe { ObjectRef::from_address(payload) };
+        object.set_header(info.fresh_meta_prompt(), 0);
+        object.slot(info.length_offset).store(length);
+        if let Some(zeal) = &mut self.zeal {
+            zeal.birth_counted(object, cell);
+        }
+        Some(object)
+    }
+
+    /// Free cells, from blocks that are there or a new one.
+    fn list_at_hand(&mut self, class: u32) -> Option<u64> {
+        if let Some(list) = self.next_list(class) {
+            return Some(list);
+        }
+        let opened = if self.makes_room(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
+        self.note_growth();
+        opened?;
+        self.next_list(class)
+    }
+
     #[cold]
     #[inline(never)]
     fn allocation_safepoint(&mut self) {
@@ -116,17 +149,13 @@ impl Heap {
     fn refill(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
         let mut collected = false;
         loop {
-            if let Some(list) = self.next_list(class) {
+            if let Some(list) = self.list_at_hand(class) {
                 return Ok(list);
             }
-            let opened = if self.makes_room(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
-            self.note_growth();
-            if opened.is_none() {
-                if std::mem::replace(&mut collected, true) {
-                    return Err(self.refusal(BLOCK_BYTES, info));
-                }
-                self.collect_for_room();
+            if std::mem::replace(&mut collected, true) {
+                return Err(self.refusal(BLOCK_BYTES, info));
             }
+            self.collect_for_room();
         }
     }
 

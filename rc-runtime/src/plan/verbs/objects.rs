@@ -41,6 +41,15 @@ impl Heap {
         }
     }
 
+    /// Allocates a small object in the midst of the collector's work: no safepoint, and no collection for its sake.
+    /// `None` where no memory is at hand. Under the prompt plan its count is one.
+    pub(crate) fn allocate_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.allocate_uncounted_aside(info, length),
+            Plan::Prompt => self.allocate_counted_aside(info, length),
+        }
+    }
+
     /// Takes away the count with which a new object is born, if it is: nothing refers to the object yet.
     #[inline(always)]
     pub(crate) fn disown(&mut self, object: ObjectRef) {

@@ -49,6 +49,19 @@ impl Heap {
         }
     }
 
+    /// Whether frames of compiled code count what their roots hold.
+    pub fn frames_count(&self) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => false,
+            Plan::Prompt => true,
+        }
+    }
+
+    /// Releases the count that a frame had, which never runs again.
+    pub fn release_of_frame(&mut self, object: ObjectRef) {
+        self.recount_handle(None, Some(object));
+    }
+
     /// Pops roots of a host in Rust until `count` are left, the last first.
     pub fn truncate_host_roots(&mut self, count: usize) {
         match self.plan() {

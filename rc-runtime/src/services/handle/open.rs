@@ -189,9 +189,11 @@ impl Heap {
             .for_each(visit);
     }
 
-    /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles.
+    /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles; and with the
+    /// coroutines that run.
     pub fn for_each_host_reference(&self, mut visit: impl FnMut(ObjectRef)) {
         self.services.host_roots.iter().for_each(&mut visit);
+        self.services.coroutines.chain().iter().copied().for_each(&mut visit);
         self.for_each_handle(visit);
     }
 }

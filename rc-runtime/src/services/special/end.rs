@@ -78,6 +78,9 @@ impl Heap {
 
     /// [`dismantle`](Self::dismantle) as far as `units` go; whether that was all.
     pub(crate) fn dismantle_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
+        if builtin::is_coroutine(object) {
+            self.let_go_of_frames(object);
+        }
         self.forget_errand(object);
         self.unlink_weak(object);
         while let link @ 1.. = self.first_slot(object) {

@@ -75,6 +75,7 @@ impl DeferredDriver {
     fn collect_within(&mut self, heap: &mut Heap, slice: Slice, frames: usize) -> bool {
         let (start, cpu) = (Instant::now(), thread_time());
         heap.inspect();
+        self.stack.lay_down(heap);
         heap.begin_collection();
         self.stops.report = EpochReport::open(heap);
         self.find_roots(heap, frames);

@@ -39,6 +39,19 @@ impl Heap {
         }
     }
 
+    /// Whether slots were noted, or objects are held for some.
+    pub fn has_lent_stores(&self) -> bool {
+        self.prompt.lent.is_due()
+    }
+
+    /// The frames of all noted slots stop, or are gone: nothing is held for them any more.
+    pub fn end_lent_stores(&mut self) {
+        self.prompt.lent.noted.clear();
+        while let Some((_, object)) = self.prompt.lent.held.pop() {
+            self.decrement_exact(object);
+        }
+    }
+
     /// Holds what the noted slots at `sp` and above hold.
     pub(in crate::plan::prompt::address_taken) fn hold_noted(&mut self, sp: u64) {
         let mut noted = std::mem::take(&mut self.prompt.lent.noted);

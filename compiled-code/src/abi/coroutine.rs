@@ -1,0 +1,45 @@
+//! The C symbols for stacks of the program's own (`crate::stack::coroutine`); `tally.h` has their contract.
+
+use crate::abi::thread_heap;
+use crate::safepoint_shim;
+pub use crate::stack::coroutine::tally_stack_switch;
+use crate::stack::coroutine::{self, Entry};
+
+safepoint_shim! {
+    /// `void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes)`: a new stack, or null.
+    tally_stack_new => new
+}
+safepoint_shim! {
+    /// `void *tally_stack_current(void)`: the stack that runs.
+    tally_stack_current => current
+}
+
+extern "C" fn new(entry: Entry, bytes: u64) -> u64 {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    coroutine::new(unsafe { thread_heap() }, entry, bytes)
+}
+
+extern "C" fn current() -> u64 {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    coroutine::main_of(unsafe { thread_heap() }).address()
+}
+
+/// `int32_t tally_stack_status(void *stack)`: what a stack does.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_stack_status(stack: u64) -> i32 {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    coroutine::status(unsafe { thread_heap() }, stack)
+}
+
+/// `void tally_stack_close(void *stack)`: lets go of a suspended stack's frames.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_stack_close(stack: u64) {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    coroutine::close(unsafe { thread_heap() }, stack);
+}

@@ -1,0 +1,210 @@
+//! The memory of stacks: a pool for the process, in size classes, with a guard below each stack.
+//!
+//! ```text
+//! a mapping │ guard │ stack … ◄─ │ guard │ stack … ◄─ │ …        each a power of two of bytes
+//! ```
+//!
+//! Pages are committed when a stack first touches them, and the page tables of a sleeping stack are its only other
+//! cost. A guard is a mark in those tables (`MADV_GUARD_INSTALL`, Linux 6.13): it splits no mapping, so that a process
+//! may have as many stacks as it has memory for. Older kernels get guards by `mprotect`, two mappings a stack, and
+//! refuse when `vm.max_map_count` is reached, after 32,000 stacks or so.
+//!
+//! Stacks that come back keep their pages while few wait for reuse; those of others go back to the system. Mappings
+//! stay.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a stack that the program asks for without a size, guard included.
+const USUAL_BYTES: u64 = 256 << 10;
+/// Bytes of the smallest and the largest.
+const LEAST_BYTES: u64 = 64 << 10;
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes that a stack must not touch, below it.
+const GUARD_BYTES: u64 = 16 << 10;
+/// Bytes that are mapped at once, at least.
+const MAPPED_AT_ONCE: u64 = 16 << 20;
+/// Stacks of a class that wait for reuse with their pages.
+const KEPT: usize = 16;
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+
+/// A stack's memory; returns to the pool when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// The lowest address above the guard.
+    low: u64,
+    /// One past the highest.
+    high: u64,
+    /// The number by which valgrind knows the stack.
+    valgrind_id: u64,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// By class: stacks that wait for reuse, by their ends; the last have their pages.
+    free: [Vec<u64>; CLASSES],
+    /// All mappings.
+    mapped: Vec<Range<u64>>,
+}
+
+const CLASSES: usize = (MOST_BYTES / LEAST_BYTES).trailing_zeros() as usize + 1;
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], mapped: Vec::new() });
+
+impl Memory {
+    /// A stack with room for `bytes` bytes, or of the usual size for 0. `None`: there is no memory, or the kernel allows
+    /// no more mappings.
+    pub(crate) fn take(bytes: u64) -> Option<Memory> {
+        let whole = match bytes {
+            0 => USUAL_BYTES,
+            bytes => bytes.checked_add(GUARD_BYTES)?.max(LEAST_BYTES).checked_next_power_of_two()?,
+        };
+        if whole > MOST_BYTES {
+            return None;
+        }
+        let class = (whole / LEAST_BYTES).trailing_zeros() as usize;
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.free[class].is_empty() {
+            pool.map(class, whole)?;
+        }
+        let high = pool.free[class].pop()?;
+        let low = high - whole + GUARD_BYTES;
+        Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high) })
+    }
+
+    /// The addresses that its stack may use.
+    pub(crate) fn bounds(&self) -> Range<u64> {
+        self.low..self.high
+    }
+
+    /// Gives the pages back below `sp`, where a stopped stack's frames end.
+    pub(crate) fn trim(&self, sp: u64) {
+        give_back(self.low..sp & !(PAGE - 1));
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        valgrind(STACK_DEREGISTER, self.valgrind_id, 0);
+        let class = ((self.high - self.low + GUARD_BYTES) / LEAST_BYTES).trailing_zeros() as usize;
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.free[class].len() >= KEPT {
+            give_back(self.low..self.high);
+        }
+        pool.free[class].push(self.high);
+    }
+}
+
+impl Pool {
+    fn map(&mut self, class: usize, whole: u64) -> Option<()> {
+        let many = (MAPPED_AT_ONCE / whole).max(1);
+        let bytes = (many * whole) as usize;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_STACK;
+        // SAFETY: fresh memory.
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, kind, -1, 0) };
+        if memory == libc::MAP_FAILED {
+            return None;
+        }
+        // A huge page would commit eight stacks at once. A kernel without such pages refuses, and need not be told.
+        // SAFETY: the memory above.
+        unsafe { libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE) };
+        let start = memory as u64;
+        let guarded = (0..many).take_while(|number| guard(start + number * whole)).count() as u64;
+        if guarded == 0 {
+            // SAFETY: the memory above, which nothing uses.
+            unsafe { libc::munmap(memory, bytes) };
+            return None;
+        }
+        self.mapped.push(start..start + guarded * whole);
+        self.free[class].extend((1..=guarded).rev().map(|number| start + number * whole));
+        Some(())
+    }
+}
+
+/// Makes the bytes from `start` on a guard; whether that was allowed.
+fn guard(start: u64) -> bool {
+    const MADV_GUARD_INSTALL: libc::c_int = 102;
+    let (start, bytes) = (start as *mut libc::c_void, GUARD_BYTES as usize);
+    // SAFETY: memory of the pool that no stack uses.
+    let installed = unsafe { libc::madvise(start, bytes, MADV_GUARD_INSTALL) } == 0;
+    // SAFETY: as above.
+    installed || unsafe { libc::mprotect(start, bytes, libc::PROT_NONE) } == 0
+}
+
+fn give_back(unused: Range<u64>) {
+    if !unused.is_empty() {
+        // SAFETY: whole pages of a stack, below all its frames.
+        unsafe {
+            libc::madvise(unused.start as *mut _, (unused.end - unused.start) as usize, libc::MADV_DONTNEED);
+        }
+    }
+}
+
+/// Whether an address lies in the memory of some coroutine's stack.
+pub(crate) fn holds(address: u64) -> bool {
+    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    pool.mapped.iter().any(|mapping| mapping.contains(&address))
+}
+
+const STACK_REGISTER: u64 = 0x1501;
+const STACK_DEREGISTER: u64 = 0x1502;
+
+/// A request to valgrind, if the process runs under it: it must not take a switch for a large move of one stack. The
+/// four rotations add up to nothing.
+fn valgrind(request: u64, first: u64, second: u64) -> u64 {
+    let request = [request, first, second, 0, 0, 0];
+    let mut answer = 0_u64;
+    // SAFETY: changes rdi and changes it back, and exchanges a register with itself.
+    unsafe {
+        std::arch::asm!(
+            "rol rdi, 3",
+            "rol rdi, 13",
+            "rol rdi, 61",
+            "rol rdi, 51",
+            "xchg rbx, rbx",
+            in("rax") &raw const request,
+            inout("rdx") answer,
+        );
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "mappings and advice about them")]
+    fn stack_has_the_bytes_that_were_asked_for_and_comes_back() {
+        for bytes in [1, 40 << 10, 49 << 10, 300 << 10] {
+            let memory = Memory::take(bytes).expect("memory");
+            let bounds = memory.bounds();
+            assert!(bounds.end - bounds.start >= bytes && holds(bounds.start) && bounds.end.is_multiple_of(4096));
+            for address in [bounds.start, bounds.end - 8] {
+                // SAFETY: a word of the stack.
+                unsafe { *(address as *mut u64) = 1 };
+            }
+            drop(memory);
+            assert_eq!(Memory::take(bytes).expect("memory").bounds(), bounds);
+        }
+        assert!(Memory::take(u64::MAX).is_none() && Memory::take(MOST_BYTES).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "mappings and advice about them")]
+    fn pages_below_the_frames_go_back() {
+        let memory = Memory::take(0).expect("memory");
+        let bounds = memory.bounds();
+        let word = |address: u64| address as *mut u64;
+        // SAFETY: words of the stack.
+        unsafe { *word(bounds.start) = 1 };
+        // SAFETY: words of the stack.
+        unsafe { *word(bounds.end - 8) = 2 };
+        memory.trim(bounds.end - 64);
+        // SAFETY: words of the stack.
+        let [low, high] = [bounds.start, bounds.end - 8].map(|address| unsafe { *word(address) });
+        assert_eq!([low, high], [0, 2]);
+    }
+}

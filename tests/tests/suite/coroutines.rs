@@ -1,0 +1,115 @@
+//! Coroutines in whole programs: `tests/programs/coroutines/`, each under all plans, at every level, with the leak check and
+//! with a pause goal, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it. How stacks meet native code,
+//! exceptions, threads and the end of the process is in `frontend-glue/tests/suite/boundaries/coroutines.rs`.
+
+use std::path::PathBuf;
+use std::process::Output;
+use tally_kit::tally_command::{describe, run, run_tally, source_tree};
+
+const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
+const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+
+fn program(name: &str) -> PathBuf {
+    source_tree().join("tests/programs/coroutines").join(name).with_extension("c")
+}
+
+fn check(output: &Output, name: &str, how: &str) {
+    let place = program(name).with_extension("txt");
+    let expected = std::fs::read_to_string(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said == expected, "{name}, {how}: {}", describe(output));
+}
+
+/// Runs a program with these options, and these arguments of its own.
+fn runs(name: &str, options: &[&str], arguments: &[&str]) {
+    let file = program(name);
+    let file = file.to_str().expect("a path in UTF-8");
+    let words = [&["run", "--no-warnings"][..], options, &[file, "--"], arguments].concat();
+    check(&run_tally(&words, &[]), name, &format!("{options:?}"));
+}
+
+/// All ways but zeal.
+fn as_users_do(name: &str, arguments: &[&str]) {
+    for plan in PLANS {
+        for level in LEVELS {
+            runs(name, &["--plan", plan, "--opt", level, "--leak-check", "--epoch-bytes", "64KiB"], arguments);
+        }
+        runs(name, &["--plan", plan, "--leak-check", "--pause-goal", "200us"], arguments);
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let (file, to) = (program(name), executable.to_str().expect("a path in UTF-8"));
+        let file = file.to_str().expect("a path in UTF-8");
+        let built = run_tally(&["build", "--plan", plan, file, "-o", to], &[]);
+        assert!(built.status.success(), "{}", describe(&built));
+        check(&run(&executable, arguments, &[("TALLY_LEAK_CHECK", "1")]), name, &format!("built, {plan}"));
+    }
+}
+
+fn under_zeal(name: &str, arguments: &[&str]) {
+    for plan in PLANS {
+        for level in ["0", "2"] {
+            runs(name, &["--plan", plan, "--opt", level, "--zeal"], arguments);
+        }
+    }
+}
+
+/// scenarios 111, 113, 115, 116: objects that only frames of a stopped stack hold live while something refers to the stack, and die with it: plain roots, tagged
+/// ones, structs, roots whose address was passed on.
+#[test]
+fn objects_live_and_die_with_the_stack_whose_frames_hold_them() {
+    as_users_do("held_by_frames", &[]);
+    under_zeal("held_by_frames", &[]);
+}
+
+/// scenarios 109, 110, 112, 114, 117, 118: object to stack to frame to object.
+#[test]
+fn cycles_through_stopped_stacks_are_found() {
+    as_users_do("cycles", &[]);
+    under_zeal("cycles", &[]);
+}
+
+/// What the frames of a dropped stack alone have held dies at the next safepoint, in the order of the program.
+#[test]
+fn frames_of_a_dropped_stack_are_released_at_once_under_the_prompt_plan() {
+    for level in LEVELS {
+        runs("dropped_at_once", &["--plan", "refcount-prompt", "--opt", level, "--leak-check"], &[]);
+    }
+    for savings in ["none", "moves", "lazy-roots", "last-use", "held-parameters"] {
+        runs("dropped_at_once", &["--plan", "refcount-prompt", "--save-counts", savings, "--leak-check"], &[]);
+    }
+    runs("dropped_at_once", &["--plan", "refcount-prompt", "--zeal"], &[]);
+}
+
+/// Stacks are made, left, dropped, closed and linked at random, at any depth of frames.
+#[test]
+fn random_switches_and_kills() {
+    for plan in PLANS {
+        for (level, seed) in [("0", "1"), ("2", "2"), ("3", "3")] {
+            runs("random", &["--plan", plan, "--opt", level, "--zeal"], &[seed, "1200"]);
+            runs(
+                "random",
+                &["--plan", plan, "--opt", level, "--leak-check", "--pause-goal", "200us"],
+                &[seed, "20000"],
+            );
+        }
+    }
+}
+
+/// A million, for an idle machine.
+#[test]
+#[ignore = "takes a minute"]
+fn random_switches_and_kills_a_million_times() {
+    for plan in PLANS {
+        for level in LEVELS {
+            runs("random", &["--plan", plan, "--opt", level, "--leak-check"], &["7", "1000000"]);
+        }
+    }
+}
+
+/// A hundred thousand stacks sleep at once, in 8 KiB each.
+#[test]
+fn a_hundred_thousand_stacks_sleep() {
+    for plan in PLANS {
+        runs("hundred_thousand", &["--plan", plan, "--leak-check"], &[]);
+    }
+}
