@@ -59,8 +59,7 @@ pub enum AotError {
     },
     /// Symbols are missing.
     #[error(
-        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or for a native library link \
-         what `tally lower` writes with clang and {RUNTIME}",
+        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or for a native library link by `tally cc`",
         place.display()
     )]
     Undefined {

@@ -51,6 +51,8 @@ pub struct CompileOptions {
     pub stack_objects: bool,
     /// The place where the code will run.
     pub destination: Destination,
+    /// What tells modules of one program apart.
+    pub identity: Identity,
     /// Whether code that LLVM compiles, by a strategy of its own, runs on Tally's trace plan.
     pub traces_llvms: bool,
     /// An object whose roots LLVM describes and nothing counts, with which the program is linked.
@@ -68,6 +70,16 @@ pub enum Destination {
     Executable,
     /// In this process, under the JIT.
     ThisProcess,
+}
+
+/// What tells the modules of one program apart. Where two are alike in it, a root of one is read as that of the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// Their names: the paths of files on one command line differ.
+    #[default]
+    Name,
+    /// All that is in them: files that are compiled apart may have one name, each in a folder of its own.
+    Content,
 }
 
 /// A compiled file.
@@ -161,7 +173,7 @@ pub fn compile_modules(
     for (module, name) in modules.iter().zip(names) {
         accept(module, name, &machine)?;
     }
-    compile_program(modules, names, &machine, options)
+    compile_program(modules, names, &machine, &CompileOptions { identity: Identity::Content, ..options.clone() })
 }
 
 fn compile_program(
@@ -284,6 +296,10 @@ pub fn is_lowered(module: &Module) -> bool {
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
     let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
+    let identity = match options.identity {
+        Identity::Name => None,
+        Identity::Content => Some(content(module)),
+    };
     let lower_options = LowerOptions {
         context: match options.destination {
             Destination::LinkedImage | Destination::Executable => ContextAccess::Symbol,
@@ -295,6 +311,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         eliminate_tail_calls: options.level.passes().is_some(),
         patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
+        identity,
         stack_objects: options.stack_objects && matches!(options.level, Level::O2 | Level::O3),
         traces_llvms: options.traces_llvms,
         ..LowerOptions::default()
@@ -302,6 +319,13 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
     let report = lower::lower(module, &lower_options).map_err(CompileError::Contract)?;
     check(module, file, "the lowering")?;
     Ok(report.remarks)
+}
+
+/// A number (FNV-1a) for all that is in a module, the same in every build.
+fn content(module: &Module) -> String {
+    let bitcode = module.write_bitcode_to_memory();
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", bitcode.as_slice().iter().fold(0xcbf2_9ce4_8422_2325_u64, hash))
 }
 
 fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {

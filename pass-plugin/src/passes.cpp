@@ -51,8 +51,6 @@ static_assert(LLVM_PLUGIN_API_VERSION == 2 && sizeof(PassPluginLibraryInfo) == 4
 
 static cl::opt<std::string> Options("tally", cl::desc("Options of Tally's lowering: plan=refcount-prompt;roots=auto;zeal"));
 
-static const TallySteps *Steps;
-
 namespace {
 
 /// The place of a finding, found again: it is known as text.
@@ -121,10 +119,12 @@ void markMaps(Module &M) {
 }
 
 struct Lower : PassInfoMixin<Lower> {
+  const TallySteps *Steps;
   std::string Words;
   uint32_t Level;
   bool IsFinished;
-  Lower(std::string Words, uint32_t Level, bool IsFinished) : Words(Words), Level(Level), IsFinished(IsFinished) {}
+  Lower(const TallySteps *Steps, std::string Words, uint32_t Level, bool IsFinished)
+      : Steps(Steps), Words(Words), Level(Level), IsFinished(IsFinished) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     std::string All = Options + ";" + Words;
     return done(M, Steps->Lower(wrap(&M), All.c_str(), Level, IsFinished, report, &M));
@@ -133,9 +133,11 @@ struct Lower : PassInfoMixin<Lower> {
 };
 
 struct Finish : PassInfoMixin<Finish> {
+  const TallySteps *Steps;
   uint32_t Level;
   bool IsLast, IsLinking;
-  Finish(uint32_t Level, bool IsLast, bool IsLinking) : Level(Level), IsLast(IsLast), IsLinking(IsLinking) {}
+  Finish(const TallySteps *Steps, uint32_t Level, bool IsLast, bool IsLinking)
+      : Steps(Steps), Level(Level), IsLast(IsLast), IsLinking(IsLinking) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     int Answer = Steps->Finish(wrap(&M), Level, IsLast, report, &M);
     // Linkers do not ask plugins before they generate code.
@@ -147,12 +149,12 @@ struct Finish : PassInfoMixin<Finish> {
 };
 
 /// `tally-lower` or `tally-lower<plan=refcount-prompt;O2>`.
-bool parse(StringRef Name, ModulePassManager &MPM) {
+bool parse(const TallySteps *Steps, StringRef Name, ModulePassManager &MPM) {
   if (!Name.consume_front("tally-lower"))
     return false;
   if (!Name.empty() && !(Name.consume_front("<") && Name.consume_back(">")))
     return false;
-  MPM.addPass(Lower(Name.str(), /*Level=*/2, /*IsFinished=*/false));
+  MPM.addPass(Lower(Steps, Name.str(), /*Level=*/2, /*IsFinished=*/false));
   return true;
 }
 
@@ -177,25 +179,25 @@ GCMetadataPrinterRegistry::Add<MapsPrinter> Printer(MapsStrategy, "makes stack m
 
 } // namespace
 
-extern "C" void tally_passes_register(PassBuilder &PB, const TallySteps *OfRust) {
-  Steps = OfRust;
-  PB.registerPipelineParsingCallback([](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
-    return parse(Name, MPM);
+extern "C" void tally_passes_register(PassBuilder &PB, const TallySteps *Steps) {
+  PB.registerPipelineParsingCallback(
+      [Steps](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
+        return parse(Steps, Name, MPM);
+      });
+  PB.registerPipelineStartEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel Level) {
+    MPM.addPass(Lower(Steps, "", number(Level), /*IsFinished=*/true));
   });
-  PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel Level) {
-    MPM.addPass(Lower("", number(Level), /*IsFinished=*/true));
-  });
-  PB.registerOptimizerLastEPCallback([](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
+  PB.registerOptimizerLastEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
     bool IsForLinker = Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
-    MPM.addPass(Finish(number(Level), !IsForLinker, Phase == ThinOrFullLTOPhase::ThinLTOPostLink));
+    MPM.addPass(Finish(Steps, number(Level), !IsForLinker, Phase == ThinOrFullLTOPhase::ThinLTOPostLink));
   });
-  PB.registerFullLinkTimeOptimizationLastEPCallback([](ModulePassManager &MPM, OptimizationLevel Level) {
-    MPM.addPass(Finish(number(Level), /*IsLast=*/true, /*IsLinking=*/true));
+  PB.registerFullLinkTimeOptimizationLastEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel Level) {
+    MPM.addPass(Finish(Steps, number(Level), /*IsLast=*/true, /*IsLinking=*/true));
   });
 }
 
-extern "C" bool tally_passes_before_code(Module &M, const TallySteps *OfRust) {
-  int Answer = OfRust->BeforeCode(wrap(&M), report, &M);
+extern "C" bool tally_passes_before_code(Module &M, const TallySteps *Steps) {
+  int Answer = Steps->BeforeCode(wrap(&M), report, &M);
   if (Answer < 0)
     empty(M);
   if (Answer > 0)

@@ -13,7 +13,7 @@ use super::remarks::Remarks;
 use crate::aot::output_file;
 use crate::emit::level::Level;
 use crate::emit::{callee_copy, target};
-use crate::pipeline;
+use crate::pipeline::{self, Identity};
 use tally_compiled::program::destination::Destination;
 
 /// Write the lowered module
@@ -56,6 +56,8 @@ impl Lower {
         output_file::spare_inputs(&self.output, std::slice::from_ref(&self.file))?;
         let mut options = self.gc_names.compile_options();
         (options.zeal, options.stack_objects) = (self.zeal, self.stack_objects);
+        // The other modules of the program are lowered on other command lines.
+        options.identity = Identity::Content;
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;

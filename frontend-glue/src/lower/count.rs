@@ -240,7 +240,7 @@ impl Counts {
                 continue;
             }
             counted.shadows[number] = Some(counted.roots.len());
-            counted.roots.push(slots::add_shadow(builder, &options.module_name, function, root));
+            counted.roots.push(slots::add_shadow(builder, options.identity(), function, root));
         }
         for (root, _) in roots.iter().zip(&counted.simple).filter(|(_, simple)| **simple) {
             slots::begin_as_null(builder, function, root);
@@ -280,7 +280,7 @@ impl Counts {
             .max();
         (0..most.unwrap_or(0))
             .map(|number| {
-                counted.roots.push(slots::add_hidden(builder, &options.module_name, function, number));
+                counted.roots.push(slots::add_hidden(builder, options.identity(), function, number));
                 counted.simple.push(true);
                 counted.exact.push(false);
                 counted.shadows.push(None);

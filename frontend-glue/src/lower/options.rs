@@ -41,6 +41,8 @@ pub struct LowerOptions {
     pub traces_llvms: bool,
     /// The module's name in records and messages.
     pub module_name: String,
+    /// What tells the module from all others that it may meet: the ids of its roots are made of it. `None`: its name.
+    pub identity: Option<String>,
     /// For tests: the mitigation to leave out, so that its hazard shows.
     pub without: Option<Mitigation>,
     /// For tests: an operation of the prompt plan to leave out, or to do twice.
@@ -62,6 +64,7 @@ impl Default for LowerOptions {
             stack_objects: false,
             traces_llvms: false,
             module_name: String::new(),
+            identity: None,
             without: None,
             damage: None,
             stop_at_counts: false,
@@ -70,6 +73,11 @@ impl Default for LowerOptions {
 }
 
 impl LowerOptions {
+    /// What the ids of roots are made of.
+    pub(super) fn identity(&self) -> &str {
+        self.identity.as_deref().unwrap_or(&self.module_name)
+    }
+
     /// Whether this mitigation is applied.
     pub(super) fn has(&self, mitigation: Mitigation) -> bool {
         self.without != Some(mitigation)

@@ -70,7 +70,7 @@ pub(super) fn clean(
         known.entry(slot).or_insert_with(|| {
             let number = roots.len();
             let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
-            let id = root_id(&options.module_name, &function.name(), &name, number);
+            let id = root_id(options.identity(), &function.name(), &name, number);
             let bytes = slot_bytes(builder.module(), slot).expect("verified: a root has a constant size");
             roots.push(Root { slot, how, bytes, id, name, inferred: slot.has_mark(INFERRED) });
         });

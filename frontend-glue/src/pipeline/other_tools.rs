@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use inkwell::module::Module;
 
-use super::{CompileError, CompileOptions, agree, check, inspect, is_lowered, lower as lower_module, polish};
+use super::{CompileError, CompileOptions, Identity, agree, check, inspect, is_lowered, lower as lower_module, polish};
 use crate::diagnostic::Diagnostic;
 use crate::emit::level::Level;
 use crate::emit::{appending, callee_copy, shadow_stack, target, zeal_default};
@@ -57,7 +57,7 @@ pub fn lower(module: &Module, name: &Path, options: &CompileOptions, next: Next)
         return Ok(Lowered::default());
     }
     load::accept(module, name, &target::machine(options.level)?)?;
-    let options = agree(one, &names, options)?;
+    let options = CompileOptions { identity: Identity::Content, ..agree(one, &names, options)? };
     let warnings = if options.warns { inspect(module, name, &options).warnings } else { Vec::new() };
     let remarks = lower_module(module, name, &options)?;
     if !is_lowered(module) {

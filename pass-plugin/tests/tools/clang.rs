@@ -50,6 +50,35 @@ fn modules_that_are_compiled_apart_are_one_program() {
     assert_eq!(printed(&folder, true), SUMS);
 }
 
+/// Builds often call the compiler in each folder. A root of one file must not be read as that of the other, which tags its words.
+#[test]
+fn files_of_one_name_in_two_folders_have_roots_of_their_own() {
+    const PLAIN: &str = "#include <tally_gc.h>\ntypedef struct Node { struct Node *next; long value; } Node;\nTALLY_TYPE(Node, next);\n\
+        static long __attribute__((noinline)) work(void) {\n    Node *v = TALLY_NEW(Node);\n    TALLY_ROOT(v);\n    v->value = 1;\n\
+        \x20   for (int i = 0; i < 1000; i++) TALLY_NEW(Node)->value = 7;\n    return v->value;\n}\nlong plain(void) { return work(); }\n";
+    const TAGGED: &str = "#include <tally_gc.h>\ntypedef struct Node { struct Node *next; long value; } Node;\nTALLY_TYPE(Node, next);\n\
+        typedef uint64_t Word;\nTALLY_TAGGED_TYPE(Word, 7, 2, ~7ull);\n\
+        static long __attribute__((noinline)) work(void) {\n    Word v = (uint64_t)TALLY_NEW(Node) | 2;\n    TALLY_ROOT_TAGGED(Word, v);\n\
+        \x20   ((Node *)(v & ~7ull))->value = 2;\n    for (int i = 0; i < 1000; i++) TALLY_NEW(Node)->value = 7;\n\
+        \x20   return ((Node *)(v & ~7ull))->value;\n}\nlong tagged(void) { return work(); }\n";
+    const MAIN: &str = "#include <stdio.h>\nlong plain(void), tagged(void);\nint main(void) { printf(\"%ld %ld\\n\", plain(), tagged()); }\n";
+    let folder = Folder::with(&[("main.c", MAIN)]);
+    for (name, text) in [("plain", PLAIN), ("tagged", TAGGED)] {
+        std::fs::create_dir(folder.path(name)).unwrap();
+        std::fs::write(folder.path(name).join("list.c"), text).unwrap();
+        let compile = "-O2 -fPIC -fpass-plugin=$so -c list.c -o list.o";
+        succeeds(
+            &folder,
+            &format!("env -C {name} clang-22 -I{}/aot-runtime/include {compile}", source_tree().display()),
+        );
+    }
+    succeeds(&folder, "clang-22 -O2 -c main.c -o main.o");
+    for order in ["plain/list.o tagged/list.o", "tagged/list.o plain/list.o"] {
+        link(&folder, &format!("main.o {order}"));
+        assert_eq!(printed(&folder, true), "1 2\n", "{order}");
+    }
+}
+
 #[test]
 fn object_of_a_file_without_anything_of_tally_is_the_same_with_the_plugin() {
     let folder = Folder::with(&[("plain.c", "int f(int x) { return x * 3; }\nint (*g)(int) = f;\n")]);

@@ -94,23 +94,23 @@ pub(in crate::lower) fn is_lent(callees: &Callees, root: &Root) -> bool {
 }
 
 /// A new root of `function`: an empty slot at the top of its entry block.
-pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, number: usize) -> Root {
+pub(super) fn add_hidden(builder: &Builder, identity: &str, function: Value, number: usize) -> Root {
     let name = format!("{OWN_ROOT}argument.{number}");
     let pointer = builder.module().pointer();
     let slot = builder.alloca_at_entry(function, pointer, &name);
     builder.before_unlocated(function.entry().behind_allocas());
     builder.store(pointer.null(), slot);
-    let id = root_id(module_name, &function.name(), &name, number);
+    let id = root_id(identity, &function.name(), &name, number);
     Root { slot, how: None, bytes: 8, id, name, inferred: false }
 }
 
 /// The shadow of a root that is settled: the words whose objects are counted for it.
-pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
+pub(super) fn add_shadow(builder: &Builder, identity: &str, function: Value, root: &Root) -> Root {
     let name = format!("{SHADOW_ROOT}{}", root.name);
     let words = root.bytes.div_ceil(8);
     let slot = builder.alloca_at_entry(function, builder.module().integer(64).array(words), &name);
     builder.before_unlocated(function.entry().behind_allocas());
     builder.clear(slot, words * 8, 8);
-    let id = root_id(module_name, &function.name(), &name, usize::MAX);
+    let id = root_id(identity, &function.name(), &name, usize::MAX);
     Root { slot, how: root.how, bytes: words * 8, id, name, inferred: false }
 }
