@@ -152,5 +152,6 @@ int main(void) {
         first = NULL;
         printf("\n%ld turns, %ld finished\n", turns, finished);
     }
+    TALLY_WRITE_GLOBAL(ready, NULL);
     return 0;
 }

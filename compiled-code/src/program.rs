@@ -18,7 +18,7 @@ pub(crate) mod statistics_report;
 use crate::abi::thread_heap;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
-use crate::stack::coroutine;
+use crate::stack::coroutine::leave;
 use crate::stack::reentry::tally_call_managed;
 use std::arch::naked_asm;
 use std::cell::RefCell;
@@ -274,7 +274,7 @@ fn exit_work() -> c_int {
     // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     heap.context_mut().exit_pc = 0;
-    coroutine::leave(heap);
+    leave::leave(heap);
     // Finds overwritten bytes since zeal's last inspection.
     heap.inspect_all();
     heap.close_handles(0);

@@ -14,7 +14,7 @@ pub(crate) mod runtime_entries;
 pub mod stack_overflow;
 
 use crate::program;
-use crate::stack::coroutine;
+use crate::stack::coroutine::leave;
 use crate::stack::roots::StackRoots;
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -75,7 +75,7 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
 fn end(heap: &mut Heap) -> u64 {
     program::before_thread_end(heap);
     heap.context_mut().exit_pc = 0;
-    coroutine::leave(heap);
+    leave::leave(heap);
     heap.close_handles(0);
     heap.unfreeze();
     // SAFETY: the thread's frames are gone; nothing here holds a reference to the heap.

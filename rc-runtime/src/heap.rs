@@ -77,6 +77,8 @@ pub struct Heap {
     pub(crate) stopped: u8,
     /// The exit anchor of the safepoint whose work is being done.
     pub(crate) work_anchor: [u64; 4],
+    /// Lets go of the frames of a coroutine that is being taken apart. `[EXACT]`
+    pub(crate) on_coroutine_death: Option<fn(&mut Heap, ObjectRef)>,
     driver: Box<dyn EpochDriver>,
 }
 

@@ -54,7 +54,9 @@ pub fn visit_stopped_stack<F: Lookup + ?Sized>(
     visit_from(from, Some(registers), read_word, frames, entries, usize::MAX, visit)
 }
 
-/// The visit; `stopped` are the registers at the top of a stack that does not run.
+/// The visit; `stopped` are the registers at the top of a stack that does not run. Inlined: for the stack that runs the
+/// compiler knows that there are none.
+#[inline(always)]
 fn visit_from<F: Lookup + ?Sized>(
     from: Position,
     stopped: Option<Registers>,

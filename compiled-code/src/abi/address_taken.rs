@@ -2,8 +2,7 @@
 //! `address_taken`).
 
 use crate::abi;
-use crate::stack::coroutine;
-use crate::stack::roots::stack_end;
+use crate::stack::bounds;
 use tally_heap::fatal::{self, STATUS_USAGE};
 
 /// `void tally_lent_store(void **slot)`: notes that a reference was stored through an out-parameter. Memory outside
@@ -15,10 +14,10 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 pub unsafe extern "C" fn tally_lent_store(slot: u64) {
     let here = 0_u64;
     let here = &raw const here as u64;
-    if slot & 7 == 0 && (here..stack_end()).contains(&slot) {
+    if slot & 7 == 0 && (here..bounds::end()).contains(&slot) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { abi::thread_heap() }.note_lent_store(slot, here);
-    } else if coroutine::lies_on_a_stopped_stack(slot) {
+    } else if bounds::lies_on_a_stopped_stack(slot) {
         fatal::stop(
             STATUS_USAGE,
             "a reference is stored to a variable of a stack that does not run, through its address; under the prompt plan \

@@ -2,8 +2,8 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
-pub use crate::stack::coroutine::tally_stack_switch;
-use crate::stack::coroutine::{self, Entry};
+pub use crate::stack::coroutine::switch::tally_stack_switch;
+use crate::stack::coroutine::{Entry, switching};
 
 safepoint_shim! {
     /// `void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes)`: a new stack, or null.
@@ -16,12 +16,12 @@ safepoint_shim! {
 
 extern "C" fn new(entry: Entry, bytes: u64) -> u64 {
     // SAFETY: [ALONE] borrowed for this statement alone.
-    coroutine::new(unsafe { thread_heap() }, entry, bytes)
+    switching::new(unsafe { thread_heap() }, entry, bytes)
 }
 
 extern "C" fn current() -> u64 {
     // SAFETY: [ALONE] borrowed for this statement alone.
-    coroutine::main_of(unsafe { thread_heap() }).address()
+    switching::main_of(unsafe { thread_heap() }).address()
 }
 
 /// `int32_t tally_stack_status(void *stack)`: what a stack does.
@@ -31,7 +31,7 @@ extern "C" fn current() -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stack_status(stack: u64) -> i32 {
     // SAFETY: [ALONE] borrowed for this statement alone.
-    coroutine::status(unsafe { thread_heap() }, stack)
+    switching::status(unsafe { thread_heap() }, stack)
 }
 
 /// `void tally_stack_close(void *stack)`: lets go of a suspended stack's frames.
@@ -41,5 +41,5 @@ pub unsafe extern "C" fn tally_stack_status(stack: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stack_close(stack: u64) {
     // SAFETY: [ALONE] borrowed for this statement alone.
-    coroutine::close(unsafe { thread_heap() }, stack);
+    switching::close(unsafe { thread_heap() }, stack);
 }

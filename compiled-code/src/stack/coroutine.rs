@@ -19,207 +19,227 @@
 //! handles that would not be closed in the order of their scopes. `[WATERMARK]`
 
 mod close;
+mod exchange;
 pub(crate) mod frames;
+pub(crate) mod leave;
 pub(crate) mod memory;
-mod record;
-mod switch;
+mod stopped;
+pub(crate) mod switch;
+pub(crate) mod switching;
 
-pub(crate) use close::{close, leave, on_death};
-pub(crate) use record::{Record, State, current};
-pub use switch::tally_stack_switch;
-
-use crate::abi::thread_heap;
-use crate::stack::diversion;
-use crate::stack::roots;
-use crate::stack::shadow_stack;
 use memory::Memory;
-use record::{THREAD, begin_main, record_of};
-use std::ffi::c_void;
+use stack_roots::Registers;
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use tally_heap::Heap;
-use tally_heap::ObjectRef;
-use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
+use std::ops::Range;
+use std::ptr;
+pub(crate) use stopped::Entry;
+use tally_heap::fatal::{self, STATUS_USAGE};
+use tally_heap::memory::range;
+use tally_heap::services::builtin;
+use tally_heap::services::coroutine::RECORD;
+use tally_heap::{Heap, ObjectRef};
 
-/// `void *entry(void *value)`.
-pub(crate) type Entry = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
-
-/// Makes a coroutine; 0: there is no memory for its stack.
-pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
-    if diversion::returns_are_checked() {
-        refuse(
-            "tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread",
-        );
-    }
-    main_of(heap);
-    release_finished();
-    let Some(memory) = Memory::take(bytes) else { return 0 };
-    let record = Record::of_coroutine(heap, memory, entry);
-    let address = &raw const *record as u64;
-    match heap.new_coroutine(record, address) {
-        Ok(object) => {
-            // SAFETY: the record lives as long as the coroutine.
-            unsafe { &*(address as *const Record) }.object.set(object.address());
-            object.address()
-        }
-        Err(error) => fatal::stop(STATUS_MEMORY, &error),
-    }
+/// What a coroutine does; `tally.h` has the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is new, or has switched to another stack, and none waits for one that waits for it.
+    Suspended = 0,
+    Running = 1,
+    /// It goes on when the stack that it has switched to ends.
+    Waiting = 2,
+    Finished = 3,
 }
 
-/// The running stack's record; the thread's own stack becomes a coroutine, too, when it is first asked for.
+/// One coroutine. Its address is in the object, which owns it.
+pub(crate) struct Record {
+    /// Where `switch::swap` left its stack.
+    sp: Cell<u64>,
+    state: Cell<State>,
+    /// Its frames are laid down.
+    is_laid_down: Cell<bool>,
+    /// It is on the thread's list of those that have run since they were laid down.
+    has_run: Cell<bool>,
+    /// Prompt plan: it stopped while other frames had the address of a root.
+    lends: Cell<bool>,
+    /// The collector has run on its stack, and may have touched many pages.
+    is_deep: Cell<bool>,
+    lent: Cell<u64>,
+    lent_high: Cell<u64>,
+    /// Where scoped handles ended when it was last entered; when it waits, where they ended when it was left.
+    handle_top: Cell<u64>,
+    shadow: Cell<u64>,
+    low: u64,
+    high: u64,
+    /// `None`: the thread's own stack, or it has finished.
+    memory: Cell<Option<Memory>>,
+    object: Cell<u64>,
+    heap: *const Heap,
+    before: Cell<*const Record>,
+    after: Cell<*const Record>,
+}
+
+/// What a thread knows of its stacks.
+struct Thread {
+    /// The one that runs; null: the thread's own, which is no coroutine yet.
+    current: Cell<*const Record>,
+    /// Those that have run since they were laid down.
+    ran: Cell<*const Record>,
+    /// The memory of a stack that has finished, and was left a moment ago.
+    finished: Cell<Option<ManuallyDrop<Memory>>>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread { current: Cell::new(ptr::null()), ran: Cell::new(ptr::null()), finished: Cell::new(None) }
+    };
+}
+
+/// The record of the stack that runs; `None` while the thread has no coroutines.
 #[inline(always)]
-pub(crate) fn main_of(heap: &mut Heap) -> &'static Record {
-    match current() {
-        Some(record) => record,
-        None => begin_main(heap),
-    }
+pub(crate) fn current() -> Option<&'static Record> {
+    // SAFETY: a record lives as long as its stack may run.
+    THREAD.with(|thread| unsafe { thread.current.get().as_ref() })
 }
 
-/// The next step of a switch.
-#[repr(C)]
-pub(crate) struct Next {
-    /// Where the stack pointer of the stack that is left goes; null: the program goes on as it is.
-    save: *mut u64,
-    /// The stack pointer of the one that goes on.
-    sp: u64,
+fn set_current(record: Option<&Record>) {
+    THREAD.with(|thread| thread.current.set(record.map_or(ptr::null(), ptr::from_ref)));
 }
 
-/// Prepares a switch to `to`, or for null to the stack that waits for the running one: all but the exchange of registers.
-pub(crate) extern "C" fn prepare_switch(to: u64) -> Next {
-    // SAFETY: [ALONE] borrowed until the stack is left.
-    let heap = unsafe { thread_heap() };
-    let from = main_of(heap);
-    let to = if to == 0 { waiting_for_this(heap) } else { addressed(heap, to, "tally_stack_switch") };
-    if std::ptr::eq(from, to) {
-        return Next { save: std::ptr::null_mut(), sp: 0 };
-    }
-    if heap.is_calling_the_program() || diversion::waits() {
-        make_ready_to_leave(heap);
-    }
-    from.stops(heap);
-    // Not a match, which would be a jump through a table.
-    if to.state.get() == State::Suspended {
-        from.state.set(State::Waiting);
-        heap.enter_coroutine(to.its_object());
-        from.note_handles(heap);
-    } else if to.state.get() == State::Waiting {
-        from.state.set(State::Suspended);
-        heap.leave_coroutine();
-        if heap.services.coroutines.chain().last() != Some(&to.its_object()) {
-            suspend_those_above(heap, to);
-        }
-        from.check_handles(heap);
-    } else {
-        refuse("tally_stack_switch: this stack has finished");
-    }
-    from.is_left(heap);
-    to.goes_on(heap);
-    Next { save: from.sp.as_ptr(), sp: to.sp.get() }
-}
-
-/// A stack is not left in the midst of a call by the runtime, nor of a walk that has paused on it.
-#[cold]
-fn make_ready_to_leave(heap: &mut Heap) {
-    if heap.is_calling_the_program() {
-        refuse(
-            "a stack is left in a finalizer, a callback or another function that the runtime calls, which must return \
-             first (tally_stack_switch in a finalizer)",
-        );
-    }
-    while diversion::waits() {
-        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
-    }
-}
-
-/// The stacks between the one that has been left and `to` are suspended.
-#[cold]
-fn suspend_those_above(heap: &mut Heap, to: &Record) {
-    while let Some(&last) = heap.services.coroutines.chain().last()
-        && last != to.its_object()
-    {
-        record_of(last).state.set(State::Suspended);
-        heap.leave_coroutine();
-    }
-}
-
-/// The stack that waits for the running one.
+/// Whether there is a coroutine at that address.
 #[inline(always)]
-fn waiting_for_this(heap: &Heap) -> &'static Record {
-    match heap.services.coroutines.chain() {
-        [.., waits, _] => record_of(*waits),
-        _ => refuse("tally_stack_switch(NULL, …) on the thread's own stack, for which no other waits"),
-    }
+fn is_coroutine(address: u64) -> bool {
+    // SAFETY: [HEADER] the program names objects, or addresses outside the heap.
+    range::in_heap(address) && address & 7 == 0 && builtin::is_coroutine(unsafe { ObjectRef::from_address(address) })
 }
 
-/// The coroutine at an address that the program has named.
+/// The record of a coroutine.
 #[inline(always)]
-fn addressed(heap: &Heap, address: u64, function: &str) -> &'static Record {
-    if record::is_coroutine(address) {
-        // SAFETY: [HEADER] an object of that type.
-        let record = record_of(unsafe { ObjectRef::from_address(address) });
-        if record.is_of(heap) {
-            return record;
+fn record_of(coroutine: ObjectRef) -> &'static Record {
+    let record = coroutine.slot(RECORD).read();
+    // SAFETY: written when the coroutine was made, which owns it.
+    unsafe { &*(record as *const Record) }
+}
+
+impl Record {
+    fn new(heap: &Heap, bounds: Range<u64>, state: State) -> Record {
+        Record {
+            sp: Cell::new(0),
+            state: Cell::new(state),
+            is_laid_down: Cell::new(false),
+            has_run: Cell::new(false),
+            lends: Cell::new(false),
+            is_deep: Cell::new(false),
+            lent: Cell::new(0),
+            lent_high: Cell::new(0),
+            handle_top: Cell::new(0),
+            shadow: Cell::new(0),
+            low: bounds.start,
+            high: bounds.end,
+            memory: Cell::new(None),
+            object: Cell::new(0),
+            heap,
+            before: Cell::new(ptr::null()),
+            after: Cell::new(ptr::null()),
         }
     }
-    refuse_address(address, function)
-}
 
-#[cold]
-fn refuse_address(address: u64, function: &str) -> ! {
-    match record::is_coroutine(address) {
-        false => refuse(&format!("{function}: {address:#x} is no object that tally_stack_new has made")),
-        true => refuse(&format!("{function}: {address:#x} is a stack of another thread's heap; a thread runs its own")),
+    /// A new coroutine's.
+    fn of_coroutine(heap: &Heap, memory: Memory, entry: Entry) -> Box<Record> {
+        let record = Box::new(Record::new(heap, memory.bounds(), State::Suspended));
+        record.sp.set(stopped::prepare(record.high, entry));
+        record.memory.set(Some(memory));
+        record
+    }
+
+    /// The address of its object.
+    pub(crate) fn address(&self) -> u64 {
+        self.object.get()
+    }
+
+    /// The addresses of its stack.
+    pub(crate) fn bounds(&self) -> Range<u64> {
+        self.low..self.high
+    }
+
+    /// Whether it is the thread's own stack.
+    pub(crate) fn is_the_threads(&self) -> bool {
+        // SAFETY: a word that no other code uses meanwhile.
+        unsafe { (*self.memory.as_ptr()).is_none() }
+    }
+
+    #[inline(always)]
+    fn is_of(&self, heap: &Heap) -> bool {
+        ptr::eq(self.heap, heap)
+    }
+
+    #[inline(always)]
+    fn its_object(&self) -> ObjectRef {
+        // SAFETY: [HEADER] the coroutine that owns the record.
+        unsafe { ObjectRef::from_address(self.object.get()) }
+    }
+
+    /// The registers with which it stopped; `None`: it is new, or is not stopped.
+    fn registers(&self) -> Option<Registers> {
+        let is_stopped = matches!(self.state.get(), State::Suspended | State::Waiting);
+        // SAFETY: `switch::swap` has left them there, or `switch::prepare`.
+        is_stopped.then(|| unsafe { stopped::registers(self.sp.get()) }).flatten()
+    }
+
+    #[cold]
+    fn note_ran(&self) {
+        self.has_run.set(true);
+        THREAD.with(|thread| {
+            let first = thread.ran.replace(self);
+            self.after.set(first);
+            self.before.set(ptr::null());
+            // SAFETY: a record on the list, which it leaves before it goes.
+            if let Some(first) = unsafe { first.as_ref() } {
+                first.before.set(self);
+            }
+        });
+    }
+
+    /// The collector runs on its stack.
+    pub(crate) fn note_collector(&self) {
+        self.is_deep.set(true);
+    }
+
+    /// It leaves the list of those that have run.
+    fn forget_ran(&self) {
+        if !self.has_run.replace(false) {
+            return;
+        }
+        let (before, after) = (self.before.get(), self.after.get());
+        // SAFETY: a record on the list, which it leaves before it goes.
+        match unsafe { before.as_ref() } {
+            Some(before) => before.after.set(after),
+            None => THREAD.with(|thread| thread.ran.set(after)),
+        }
+        // SAFETY: as above.
+        if let Some(after) = unsafe { after.as_ref() } {
+            after.before.set(before);
+        }
+    }
+
+    /// Calls `visit` with each stack that has run since it was laid down; it may leave the list.
+    fn for_each_that_ran(mut visit: impl FnMut(&Record)) {
+        let mut at = THREAD.with(|thread| thread.ran.get());
+        // SAFETY: a record on the list, which it leaves before it goes.
+        while let Some(record) = unsafe { at.as_ref() } {
+            at = record.after.get();
+            visit(record);
+        }
     }
 }
 
-/// Whether a coroutine runs, waits, is suspended, or has finished, as `tally.h` numbers it.
-pub(crate) fn status(heap: &Heap, address: u64) -> i32 {
-    addressed(heap, address, "tally_stack_status").state.get() as i32
-}
-
-/// The entry function of the running stack has returned: the one that waits for it goes on.
-pub(crate) extern "C" fn finished(value: u64) -> ! {
-    // SAFETY: [ALONE] borrowed until the stack is left.
-    let heap = unsafe { thread_heap() };
-    let Some(from) = current() else { unreachable!("a coroutine's entry has returned, and none runs") };
-    // No compiled frame is left on this stack.
-    heap.context_mut().exit_pc = 0;
-    make_ready_to_leave(heap);
-    release_finished();
-    from.check_handles(heap);
-    let to = waiting_for_this(heap);
-    from.state.set(State::Finished);
-    from.forget_ran();
-    if heap.has_lent_stores() {
-        heap.end_lent_stores();
-    }
-    let memory = from.memory.take();
-    diversion::stack_ends(from.bounds());
-    shadow_stack::leave_stack(from.bounds());
-    // Its memory is in use until the next stack runs.
-    THREAD.with(|thread| thread.finished.set(memory.map(ManuallyDrop::new)));
-    heap.leave_coroutine();
-    to.goes_on(heap);
-    let mut nowhere = 0;
-    // SAFETY: the stack of `to` stopped there; this one is never come back to.
-    unsafe { switch::swap(&raw mut nowhere, to.sp.get(), value) };
-    unreachable!("a finished stack goes on")
-}
-
-/// The memory of a stack that has finished and been left goes back.
-fn release_finished() {
-    if let Some(memory) = THREAD.with(|thread| thread.finished.take()) {
-        drop(ManuallyDrop::into_inner(memory));
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.forget_ran();
     }
 }
 
-/// Whether an address lies on a stack of the calling thread, or of another's coroutine, that does not run.
-#[cold]
-pub(crate) fn lies_on_a_stopped_stack(address: u64) -> bool {
-    let Some(running) = current() else { return false };
-    let (low, high) = roots::bounds_of_thread();
-    !running.bounds().contains(&address) && ((low..high).contains(&address) || memory::holds(address))
-}
-
+/// Ends the process: the program does what must not be done with a stack.
 #[cold]
 fn refuse(why: &str) -> ! {
     fatal::stop(STATUS_USAGE, why)

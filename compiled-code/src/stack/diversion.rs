@@ -34,7 +34,7 @@
 //! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998.
 //! Unwinding: libgcc's unwind.inc, DWARF 5, 6.4.
 
-use crate::stack::roots::{stack_end, stack_low};
+use crate::stack::bounds;
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
 use std::cell::Cell;
@@ -74,7 +74,7 @@ thread_local! {
 pub(crate) fn is_free(here: u64) -> bool {
     RECORD.with(|record| {
         let place = record.place.get();
-        if record.owner.get().is_null() && place < here && (stack_low()..stack_end()).contains(&place) {
+        if record.owner.get().is_null() && place < here && (bounds::low()..bounds::end()).contains(&place) {
             // The diverted pair is gone. (It may be on a stack that does not run.)
             record.place.set(0);
         }

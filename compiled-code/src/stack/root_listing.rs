@@ -4,7 +4,8 @@
 //! collection (`roots`), and is over before the first root is looked at.
 
 use crate::module::record::OWN_ROOT;
-use crate::stack::roots::{StackRoots, anchor, stack_end, stack_low, walk};
+use crate::stack::bounds;
+use crate::stack::roots::{StackRoots, anchor, walk};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Position;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl StackRoots {
             types.bytes(meta)
         };
         // SAFETY: the stack of this thread.
-        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
+        let end = unsafe { shadow_stack::visit(bounds::low(), registers.sp..bounds::end(), visit) };
         if end == ChainEnd::Gone {
             shadow_stack::stop_at_lost_frames();
         }

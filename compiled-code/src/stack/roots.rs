@@ -14,15 +14,16 @@
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
 //! would be freed.
 
+mod source;
+
 use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
-use crate::stack::coroutine::{self, frames};
-use crate::stack::diversion::{self, Removal};
+use crate::stack::bounds;
+use crate::stack::diversion;
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
-use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
-use crate::thread::stack_overflow::Stack;
+use crate::stack::shadow_stack::ShadowTypes;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
     StackVisit, UnwindEnd, unwind, visit_some, visit_stopped_stack, visit_thread_stack,
@@ -30,7 +31,7 @@ use stack_roots::{
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
-use tally_collector::root_source::{Headway, RootList, RootSource};
+use tally_collector::root_source::{Headway, RootList};
 use tally_heap::context::Context;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
 use tally_heap::memory::range;
@@ -70,9 +71,6 @@ impl Drop for StackRoots {
 /// Frames to step over in the check that the waiting frames are still there. If the program has gone deeper than that
 /// since the walk paused, it has overwritten all the words that it covers.
 const FRAMES_CHECKED: usize = 8192;
-
-/// Frames that the walk visits in the time of one step of the unwinder, at least.
-const FRAMES_PER_STEP: u64 = 4;
 
 impl StackRoots {
     pub(super) fn refresh(&mut self) {
@@ -156,83 +154,6 @@ impl StackRoots {
         statistics.roots_walked += slots;
         self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
-    }
-}
-
-impl RootSource for StackRoots {
-    fn lay_down(&mut self, heap: &mut Heap) {
-        frames::lay_down_all(self, heap);
-    }
-
-    fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
-        debug_assert!(self.rest.is_none());
-        frames::push_those_not_laid_down(self, heap, into);
-        let Some(registers) = anchor(heap.context_mut()) else { return Headway::Done };
-        self.refresh();
-        coroutine::current().into_iter().for_each(coroutine::Record::note_collector);
-        let may_pause = self.may_pause(heap, &registers);
-        let limit = if may_pause { frames } else { usize::MAX };
-        let from = Position { is_active: may_pause, ..Position::from(registers) };
-        // Frames that lend roots from here on will record themselves again.
-        let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
-        let mut lent = 0;
-        let mut rest = self.walk(heap, from, limit, &mut lent, into);
-        while let Some(at) = rest.filter(|at| at.registers.sp <= lent_before) {
-            rest = self.walk(heap, at, limit, &mut lent, into);
-        }
-        let mut slots = 0;
-        let visit = |slot: u64, meta| {
-            slots += 1;
-            self.shadow_types.visit_root(slot, meta, |object| {
-                take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
-            })
-        };
-        // SAFETY: the stack of this thread.
-        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
-        if end == ChainEnd::Gone {
-            shadow_stack::stop_at_lost_frames();
-        }
-        heap.statistics.roots_walked += slots;
-        self.leave_off(heap, rest, lent)
-    }
-
-    fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
-        let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
-        let here = 0_u64;
-        let is_gone = std::mem::take(&mut self.program_ran)
-            && diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
-        if is_gone {
-            diversion::give_up();
-        }
-        let is_cut = is_gone || diversion::undo(&raw const here as u64) == Removal::Cut;
-        // Where no compiled code runs, the program has ended, or the thread: all its frames are gone.
-        if is_cut || anchor(heap.context_mut()).is_none() {
-            return Headway::Cut;
-        }
-        self.refresh();
-        let rest = self.walk(heap, at, frames, &mut lent, into);
-        self.leave_off(heap, rest, lent)
-    }
-
-    fn has_rest(&self) -> bool {
-        self.rest.is_some()
-    }
-
-    fn note_that_the_program_ran(&mut self) {
-        self.program_ran = true;
-    }
-
-    fn units_walked(&self, heap: &Heap) -> u64 {
-        let statistics = &heap.statistics;
-        statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
-    }
-
-    fn unwinder_steps(&self) -> u64 {
-        self.unwinder_steps.get()
-    }
-
-    fn end(&self) -> u64 {
-        stack_end()
     }
 }
 
@@ -440,11 +361,13 @@ fn native_place(pc: u64) -> String {
 }
 
 impl Snapshot {
+    #[inline(always)]
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         self.visit_slot(root.slot_address, root.id, found);
     }
 
     /// Calls `found` with what the slot of a root holds.
+    #[inline(always)]
     pub(super) fn visit_slot(&self, slot: u64, id: u64, found: impl FnMut(ObjectRef)) {
         match self.roots.how(id) {
             // SAFETY: [ROOT] a root that this type describes.
@@ -469,7 +392,7 @@ struct StackReader {
 
 impl StackReader {
     fn new(sp: u64) -> StackReader {
-        StackReader { low: sp, high: stack_end() }
+        StackReader { low: sp, high: bounds::end() }
     }
 
     fn read(&mut self, address: u64) -> Option<u64> {
@@ -478,30 +401,5 @@ impl StackReader {
         }
         // SAFETY: between the stack pointer and the end of this thread's stack.
         Some(unsafe { *(address as *const u64) })
-    }
-}
-
-/// The lowest address of the stack that runs; the highest of all where the C library does not know it.
-pub(super) fn stack_low() -> u64 {
-    stack_bounds().0
-}
-
-/// One past the stack that runs.
-pub(crate) fn stack_end() -> u64 {
-    stack_bounds().1
-}
-
-fn stack_bounds() -> (u64, u64) {
-    match coroutine::current().filter(|record| !record.is_the_threads()) {
-        Some(record) => (record.bounds().start, record.bounds().end),
-        None => bounds_of_thread(),
-    }
-}
-
-/// The bounds of the thread's own stack.
-pub(super) fn bounds_of_thread() -> (u64, u64) {
-    match Stack::of_this_thread() {
-        Stack { high: 0, .. } => (!7, !7),
-        stack => (stack.low, stack.high),
     }
 }

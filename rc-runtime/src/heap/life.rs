@@ -56,6 +56,7 @@ impl Heap {
             zeal: options.zeal.then(Box::default),
             due_at_allocation: true,
             stopped: 0,
+            on_coroutine_death: None,
             work_anchor: [0; 4],
             driver,
             options,

@@ -21,14 +21,10 @@
 //! The stacks that run or wait for one that runs are roots: the *chain*, the running one last.
 
 mod image;
+mod life;
 
-use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::out_of_memory::OutOfMemory;
-use crate::services::builtin;
-use crate::services::external::HostValue;
-use std::any::Any;
 
 /// Where a coroutine's image stands whose references have the counts of frames. All are there, if the plan has no such.
 pub const COUNTED: u64 = 0;
@@ -37,60 +33,15 @@ pub const COPIED: u64 = 8;
 /// Where the address of its record stands.
 pub const RECORD: u64 = 16;
 
-/// A coroutine is being taken apart, whose frames may still hold counts.
-pub type OnDeath = fn(&mut Heap, ObjectRef);
-
-/// The coroutines of a heap that run, and the function that lets go of a dead one's frames.
+/// The coroutines of a heap that run.
 #[derive(Debug, Default)]
 pub struct Coroutines {
     chain: List<ObjectRef>,
-    on_death: Option<OnDeath>,
 }
 
 impl Coroutines {
     /// The stacks that run or wait, the running one last.
     pub fn chain(&self) -> &[ObjectRef] {
         &self.chain
-    }
-}
-
-impl Heap {
-    /// A new coroutine that owns `value`, at whose address its record is. A safepoint.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`]; the value is dropped then.
-    pub fn new_coroutine(&mut self, value: Box<dyn Any>, record: u64) -> Result<ObjectRef, OutOfMemory> {
-        let value = HostValue::new(value);
-        let object = self.allocate_cell(builtin::coroutine(), 0)?;
-        object.slot(RECORD).store(record);
-        self.rest(object).host = Some(value);
-        Ok(object)
-    }
-
-    /// Sets the function that is called when a coroutine is taken apart.
-    pub fn on_coroutine_death(&mut self, on_death: OnDeath) {
-        self.services.coroutines.on_death = Some(on_death);
-    }
-
-    /// The coroutine runs, and those in the chain wait.
-    #[inline(always)]
-    pub fn enter_coroutine(&mut self, coroutine: ObjectRef) {
-        self.recount_handle(Some(coroutine), None);
-        self.services.coroutines.chain.push(coroutine);
-    }
-
-    /// The one that runs does so no more; the one before it in the chain does.
-    #[inline(always)]
-    pub fn leave_coroutine(&mut self) {
-        let left = self.services.coroutines.chain.pop();
-        self.recount_handle(None, left);
-    }
-
-    /// Takes the dead coroutine's frames apart.
-    #[cold]
-    pub(crate) fn let_go_of_frames(&mut self, coroutine: ObjectRef) {
-        if let Some(on_death) = self.services.coroutines.on_death {
-            on_death(self, coroutine);
-        }
     }
 }

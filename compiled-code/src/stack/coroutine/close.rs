@@ -4,13 +4,11 @@
 //! of, and under the prompt plan what they have counted is released, as their stack maps say. `[EXACT]`
 
 use super::frames::{self, Held};
-use super::record::{Record, State, record_of, set_current};
-use super::{addressed, refuse};
+use super::{Record, State, record_of, refuse};
 use tally_heap::{Heap, ObjectRef};
 
 /// Closes a suspended stack. One that has finished stays as it is.
-pub(crate) fn close(heap: &mut Heap, address: u64) {
-    let record = addressed(heap, address, "tally_stack_close");
+pub(super) fn close(heap: &mut Heap, record: &Record) {
     match record.state.get() {
         State::Suspended => {
             end(heap, record);
@@ -25,7 +23,7 @@ pub(crate) fn close(heap: &mut Heap, address: u64) {
 }
 
 /// A coroutine is being taken apart: what its frames have counted is released. It may be called more than once.
-pub(crate) fn on_death(heap: &mut Heap, coroutine: ObjectRef) {
+pub(super) fn on_death(heap: &mut Heap, coroutine: ObjectRef) {
     let record = record_of(coroutine);
     if record.state.get() == State::Suspended {
         end(heap, record);
@@ -43,24 +41,4 @@ fn end(heap: &mut Heap, record: &Record) {
     record.is_laid_down.set(false);
     crate::stack::diversion::stack_ends(record.bounds());
     drop(record.memory.take());
-}
-
-/// The program or the thread has ended: all frames are gone, and no stack runs. If this runs on a coroutine's stack,
-/// that is never reused.
-pub(crate) fn leave(heap: &mut Heap) {
-    let Some(current) = super::current() else { return };
-    if !current.is_of(heap) {
-        return;
-    }
-    std::mem::forget(current.memory.take());
-    while let Some(&last) = heap.services.coroutines.chain().last() {
-        let record = record_of(last);
-        record.forget_ran();
-        record.state.set(State::Finished);
-        if record.is_laid_down.replace(false) {
-            heap.forget_frames(last);
-        }
-        heap.leave_coroutine();
-    }
-    set_current(None);
 }

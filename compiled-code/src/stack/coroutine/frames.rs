@@ -8,8 +8,7 @@
 //! and the trace plan, since they may store there; it stays a root. (A stack that is suspended must not be stored to.)
 //! Under the prompt plan it is laid down when it is left: no drain may overlook what such a store has put there.
 
-use super::record::{Record, State};
-use super::switch;
+use super::{Record, State, stopped};
 use crate::module::record::LENT_ROOT;
 use crate::stack::roots::{StackRoots, anchor, is_ours, walk_stopped};
 use crate::stack::shadow_stack::{self, ChainEnd};
@@ -99,7 +98,7 @@ pub(super) fn take_up(heap: &mut Heap, record: &Record) {
     record.is_laid_down.set(false);
     if record.lends.replace(false) {
         // SAFETY: it stopped there, and has not gone on yet.
-        let registers = unsafe { switch::registers(record.sp.get()) };
+        let registers = unsafe { stopped::registers(record.sp.get()) };
         let sp = registers.map_or(0, |registers| registers.sp);
         let mut slots = vec![];
         StackRoots::default().for_each_slot(registers, record, |slot, is_counted, _| {

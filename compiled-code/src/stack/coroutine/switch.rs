@@ -1,12 +1,6 @@
 //! The switch itself, and the first and last instructions of a stack: x86-64 assembly.
 //!
-//! A stopped stack ends in what [`swap`] has pushed:
-//!
-//! ```text
-//! higher │ return address of `swap`                sp + 64 is the stack pointer behind it
-//!        │ rbp, rbx, r12, r13, r14, r15            the registers that a call preserves (System V ABI, 3.2.1)
-//! lower  │ control words of SSE and x87     ◄── sp, in the record
-//! ```
+//! A stopped stack ends in what [`swap`] has pushed (`stopped`).
 //!
 //! Both stacks look the same to the unwinder at every instruction, so debuggers see through a switch. A new stack looks
 //! as if `begin` had called `swap`. `begin` calls the entry through `tally_call_managed` with no anchor: there walks end
@@ -16,9 +10,8 @@
 //! Expected cost of a swap: 29 instructions. The jump in place of a return is predicted by its address; a return would
 //! always be taken for one to the stack that was left.
 
-use super::{Entry, finished, prepare_switch};
+use super::switching::{finished, prepare_switch};
 use crate::stack::reentry::tally_call_managed;
-use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_int, c_void};
 use tally_heap::fatal::{self, STATUS_USAGE};
@@ -65,7 +58,7 @@ pub unsafe extern "C" fn tally_stack_switch() {
 /// passes by which this stack goes on.
 ///
 /// # Safety
-/// `to` was saved by this function, or made by [`prepare`], on a stack that no call has gone on with since.
+/// `to` was saved by this function, or made by `stopped::prepare`, on a stack that no call has gone on with since.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn swap(save: *mut u64, to: u64, value: u64) -> u64 {
     naked_asm!(
@@ -132,40 +125,6 @@ pub(super) unsafe extern "C" fn swap(save: *mut u64, to: u64, value: u64) -> u64
         "jmp rcx",
         ".cfi_endproc",
     )
-}
-
-/// The registers of the frame that has stopped, by what [`swap`] left at `sp`; `None` on a new stack.
-///
-/// # Safety
-/// `swap` or [`prepare`] has left its words there.
-pub(super) unsafe fn registers(sp: u64) -> Option<Registers> {
-    // SAFETY: by the caller's promise.
-    let [.., rbx, fp, pc] = unsafe { *(sp as *const [u64; WORDS]) };
-    let is_new = pc == &raw const tally_stack_begin as u64;
-    (!is_new).then_some(Registers { pc, sp: sp + (WORDS * 8) as u64, fp, rbx: Some(rbx) })
-}
-
-/// Words that `swap` leaves on a stack.
-const WORDS: usize = 8;
-
-/// Makes a new stack that ends at `high` look as if it had stopped before `entry`. Returns its stack pointer.
-pub(super) fn prepare(high: u64, entry: Entry) -> u64 {
-    let (mut sse, mut x87) = (0_u32, 0_u16);
-    // SAFETY: stores the control words that a new stack takes over from its maker.
-    unsafe {
-        std::arch::asm!("stmxcsr [{}]", "fnstcw [{}]", in(reg) &raw mut sse, in(reg) &raw mut x87, options(nostack));
-    }
-    let control = u64::from(x87) << 32 | u64::from(sse);
-    let first = (high & !15) - 16;
-    let words: [u64; WORDS] = [control, 0, 0, 0, 0, entry as usize as u64, 0, &raw const tally_stack_begin as u64];
-    let sp = first - (WORDS * 8) as u64;
-    // SAFETY: the end of a new stack, which has pages of room.
-    unsafe { *(sp as *mut [u64; WORDS]) = words };
-    sp
-}
-
-unsafe extern "C" {
-    static tally_stack_begin: u8;
 }
 
 /// The personality routine of `begin`: an exception, a panic or `pthread_exit` would leave the stack.

@@ -1,0 +1,203 @@
+//! The program makes a stack, switches, and looks at stacks; a stack ends. `tally.h` has the contract.
+
+use super::memory::Memory;
+use super::{Entry, Record, State, THREAD, close, current, is_coroutine, record_of, refuse, set_current, switch};
+use crate::abi::thread_heap;
+use crate::stack::{bounds, diversion, roots, shadow_stack};
+use std::mem::ManuallyDrop;
+use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::{Heap, ObjectRef};
+
+/// Makes a coroutine; 0: there is no memory for its stack.
+pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
+    if diversion::returns_are_checked() {
+        refuse(
+            "tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread",
+        );
+    }
+    main_of(heap);
+    release_finished();
+    let Some(memory) = Memory::take(bytes) else { return 0 };
+    let record = Record::of_coroutine(heap, memory, entry);
+    let address = &raw const *record as u64;
+    match heap.new_coroutine(record, address) {
+        Ok(object) => {
+            // SAFETY: the record lives as long as the coroutine.
+            unsafe { &*(address as *const Record) }.object.set(object.address());
+            object.address()
+        }
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
+    }
+}
+
+/// The running stack's record; the thread's own stack becomes a coroutine, too, when it is first asked for.
+#[inline(always)]
+pub(crate) fn main_of(heap: &mut Heap) -> &'static Record {
+    match current() {
+        Some(record) => record,
+        None => begin_main(heap),
+    }
+}
+
+/// The next step of a switch.
+#[repr(C)]
+pub(crate) struct Next {
+    /// Where the stack pointer of the stack that is left goes; null: the program goes on as it is.
+    save: *mut u64,
+    /// The stack pointer of the one that goes on.
+    sp: u64,
+}
+
+/// Prepares a switch to `to`, or for null to the stack that waits for the running one: all but the exchange of registers.
+pub(crate) extern "C" fn prepare_switch(to: u64) -> Next {
+    // SAFETY: [ALONE] borrowed until the stack is left.
+    let heap = unsafe { thread_heap() };
+    let from = main_of(heap);
+    let to = if to == 0 { waiting_for_this(heap) } else { addressed(heap, to, "tally_stack_switch") };
+    if std::ptr::eq(from, to) {
+        return Next { save: std::ptr::null_mut(), sp: 0 };
+    }
+    if heap.is_calling_the_program() || diversion::waits() {
+        make_ready_to_leave(heap);
+    }
+    from.stops(heap);
+    // Not a match, which would be a jump through a table.
+    if to.state.get() == State::Suspended {
+        from.state.set(State::Waiting);
+        heap.enter_coroutine(to.its_object());
+        from.note_handles(heap);
+    } else if to.state.get() == State::Waiting {
+        from.state.set(State::Suspended);
+        heap.leave_coroutine();
+        if heap.services.coroutines.chain().last() != Some(&to.its_object()) {
+            suspend_those_above(heap, to);
+        }
+        from.check_handles(heap);
+    } else {
+        refuse("tally_stack_switch: this stack has finished");
+    }
+    from.is_left(heap);
+    to.goes_on(heap);
+    Next { save: from.sp.as_ptr(), sp: to.sp.get() }
+}
+
+/// A stack is not left in the midst of a call by the runtime, nor of a walk that has paused on it.
+#[cold]
+fn make_ready_to_leave(heap: &mut Heap) {
+    if heap.is_calling_the_program() {
+        refuse(
+            "a stack is left in a finalizer, a callback or another function that the runtime calls, which must return \
+             first (tally_stack_switch in a finalizer)",
+        );
+    }
+    while diversion::waits() {
+        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
+    }
+}
+
+/// The stacks between the one that has been left and `to` are suspended.
+#[cold]
+fn suspend_those_above(heap: &mut Heap, to: &Record) {
+    while let Some(&last) = heap.services.coroutines.chain().last()
+        && last != to.its_object()
+    {
+        record_of(last).state.set(State::Suspended);
+        heap.leave_coroutine();
+    }
+}
+
+/// The stack that waits for the running one.
+#[inline(always)]
+fn waiting_for_this(heap: &Heap) -> &'static Record {
+    match heap.services.coroutines.chain() {
+        [.., waits, _] => record_of(*waits),
+        _ => refuse("tally_stack_switch(NULL, …) on the thread's own stack, for which no other waits"),
+    }
+}
+
+/// The coroutine at an address that the program has named.
+#[inline(always)]
+fn addressed(heap: &Heap, address: u64, function: &str) -> &'static Record {
+    if is_coroutine(address) {
+        // SAFETY: [HEADER] an object of that type.
+        let record = record_of(unsafe { ObjectRef::from_address(address) });
+        if record.is_of(heap) {
+            return record;
+        }
+    }
+    refuse_address(address, function)
+}
+
+#[cold]
+fn refuse_address(address: u64, function: &str) -> ! {
+    match is_coroutine(address) {
+        false => refuse(&format!("{function}: {address:#x} is no object that tally_stack_new has made")),
+        true => refuse(&format!("{function}: {address:#x} is a stack of another thread's heap; a thread runs its own")),
+    }
+}
+
+/// Whether a coroutine runs, waits, is suspended, or has finished, as `tally.h` numbers it.
+pub(crate) fn status(heap: &Heap, address: u64) -> i32 {
+    addressed(heap, address, "tally_stack_status").state.get() as i32
+}
+
+/// The entry function of the running stack has returned: the one that waits for it goes on.
+pub(crate) extern "C" fn finished(value: u64) -> ! {
+    // SAFETY: [ALONE] borrowed until the stack is left.
+    let heap = unsafe { thread_heap() };
+    let Some(from) = current() else { unreachable!("a coroutine's entry has returned, and none runs") };
+    // No compiled frame is left on this stack.
+    heap.context_mut().exit_pc = 0;
+    make_ready_to_leave(heap);
+    release_finished();
+    from.check_handles(heap);
+    let to = waiting_for_this(heap);
+    from.state.set(State::Finished);
+    from.forget_ran();
+    if heap.has_lent_stores() {
+        heap.end_lent_stores();
+    }
+    let memory = from.memory.take();
+    diversion::stack_ends(from.bounds());
+    shadow_stack::leave_stack(from.bounds());
+    // Its memory is in use until the next stack runs.
+    THREAD.with(|thread| thread.finished.set(memory.map(ManuallyDrop::new)));
+    heap.leave_coroutine();
+    to.goes_on(heap);
+    let mut nowhere = 0;
+    // SAFETY: the stack of `to` stopped there; this one is never come back to.
+    unsafe { switch::swap(&raw mut nowhere, to.sp.get(), value) };
+    unreachable!("a finished stack goes on")
+}
+
+/// The memory of a stack that has finished and been left goes back.
+fn release_finished() {
+    if let Some(memory) = THREAD.with(|thread| thread.finished.take()) {
+        drop(ManuallyDrop::into_inner(memory));
+    }
+}
+
+/// The thread's own stack becomes a coroutine.
+#[cold]
+fn begin_main(heap: &mut Heap) -> &'static Record {
+    roots::note_bottom();
+    let (low, high) = bounds::of_thread();
+    let record = Box::new(Record::new(heap, low..high, State::Running));
+    let address = &raw const *record as u64;
+    let object = match heap.new_coroutine(record, address) {
+        Ok(object) => object,
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
+    };
+    heap.on_coroutine_death(close::on_death);
+    heap.enter_coroutine(object);
+    let record = record_of(object);
+    record.object.set(object.address());
+    record.handle_top.set(heap.context_mut().handle_top);
+    set_current(Some(record));
+    record
+}
+
+/// Closes a suspended stack. One that has finished stays as it is.
+pub(crate) fn close(heap: &mut Heap, address: u64) {
+    close::close(heap, addressed(heap, address, "tally_stack_close"));
+}
