@@ -225,6 +225,45 @@ uint64_t tally_count_of(const void *object);
 /* [leaf] Returns whether an address, whatever it is, lies in the memory of this thread's objects. */
 int32_t tally_is_in_heap(const void *address);
 
+/* What holds an object: another object by one of its fields, or a root. */
+typedef struct tally_holder {
+    const void *object;         /* the object that holds it; null: a root does */
+    const char *type;           /* the name of that object's type, else null */
+    const char *name;           /* of the field, as C writes it (next, at[3]), or of the variable; null where it is not known */
+    uint64_t offset;            /* of the word in that object; UINT64_MAX of a root, and where a trace function has found it */
+    const char *function;       /* of a variable that is a root, its function, … */
+    const char *file;           /* … and file … */
+    uint32_t line;              /* … and line where it was made a root, where they are known; else null and 0 */
+    uint32_t root;              /* TALLY_HELD_BY_… */
+} tally_holder;
+TALLY__ASSERT(offsetof(tally_holder, name) == 16 && offsetof(tally_holder, offset) == 24, "tally_holder");
+TALLY__ASSERT(offsetof(tally_holder, file) == 40 && offsetof(tally_holder, root) == 52, "tally_holder");
+TALLY__ASSERT(sizeof(tally_holder) == 56, "tally_holder");
+
+#define TALLY_HELD_BY_OBJECT 0u
+#define TALLY_HELD_BY_VARIABLE 1u      /* a root of a frame; without a name a temporary of the compiler */
+#define TALLY_HELD_BY_GLOBAL 2u        /* a global variable */
+#define TALLY_HELD_BY_HANDLE 3u        /* tally_handle_new */
+#define TALLY_HELD_BY_GLOBAL_HANDLE 4u /* tally_global_new */
+#define TALLY_HELD_BY_IMMORTALITY 5u   /* it is immortal */
+#define TALLY_HELD_BY_FINALIZER 6u     /* its finalizer is to run, or running */
+#define TALLY_HELD_BY_HOST 7u          /* another root of the host */
+
+/* [safepoint] Calls `visit` with each step of a shortest path from a root to `object`: the root first, with the object that it holds,
+ * then that object with the next that it holds, down to `object`. Returns their number, 0 if no root reaches it. Without `visit` (null)
+ * the path is printed on standard error. A reference of an ephemeron counts if its key is reachable. No epoch runs and nothing changes, so
+ * bare references stay good; `visit` must not change the heap. The time is that of a mark, the memory about 30 bytes for each
+ * reachable object. The texts are there until `visit` returns. */
+uint64_t tally_why_alive(const void *object, void (*visit)(const tally_holder *holder, void *held, void *context), void *context);
+
+/* [safepoint] The same with each root that holds `object`, and each reachable object that refers to it. */
+uint64_t tally_referrers_of(const void *object, void (*visit)(const tally_holder *holder, void *held, void *context), void *context);
+
+/* [safepoint] Calls `visit`, which may be null, with each reachable object of the type, those nearest to roots first. Returns their
+ * number; tally_count_of_type is the number alone. Both change nothing, as above. */
+uint64_t tally_objects_of(const tally_type *type, void (*visit)(void *object, void *context), void *context);
+uint64_t tally_count_of_type(const tally_type *type);
+
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 
@@ -482,9 +521,10 @@ typedef struct tally_module {
     const tally_global_root *globals;
     uint64_t root_count;
     const tally_root_info *roots;
+    const char *names; /* null, or names for reports, a line each: `Node 0 next 8 value` for the fields of a type, and `@ID LINE FILE` for a root */
 } tally_module;
 
-#define TALLY_MODULE_VERSION 1u
+#define TALLY_MODULE_VERSION 2u
 
 /* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
 #define TALLY_MODULE_PROMPT 1u
@@ -615,7 +655,8 @@ TALLY__AT(tally_module, global_count, 48);
 TALLY__AT(tally_module, globals, 56);
 TALLY__AT(tally_module, root_count, 64);
 TALLY__AT(tally_module, roots, 72);
-TALLY__SIZE(tally_module, 80);
+TALLY__AT(tally_module, names, 80);
+TALLY__SIZE(tally_module, 88);
 TALLY__AT(tally_statistics, pause_ns_max, 8);
 TALLY__AT(tally_statistics, allocated_objects, 32);
 TALLY__AT(tally_statistics, freed_mature_objects, 56);

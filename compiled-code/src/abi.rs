@@ -16,6 +16,7 @@ mod finalizer;
 pub mod host;
 pub mod llvm_interface;
 mod weak;
+pub mod why_alive;
 mod zeal;
 
 pub use entry::thread_heap;

@@ -46,6 +46,10 @@ macro_rules! for_each_runtime_symbol {
             tally_get_statistics, "v(p)", leaf;
             tally_for_each_object, "v(pp)", safepoint;
             tally_leak_report, "l(pp)", safepoint;
+            tally_why_alive, "l(ppp)", safepoint;
+            tally_referrers_of, "l(ppp)", safepoint;
+            tally_objects_of, "l(ppp)", safepoint;
+            tally_count_of_type, "l(p)", safepoint;
             tally_zeal_safepoint, "v(plp)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;

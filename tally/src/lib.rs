@@ -90,6 +90,7 @@
 //! | immortal objects | [`make_immortal`](Scope::make_immortal), [`freeze`](Scope::freeze) |
 //! | limits | [`set_limits`](Scope::set_limits), [`on_soft_limit`](Scope::on_soft_limit), [`on_out_of_memory`](Scope::on_out_of_memory), which get a [`LimitScope`] |
 //! | reports | [`Heap::statistics`], [`Heap::leak_report`], [`Heap::last_report`], [`Scope::objects`], [`Scope::count_of`], [`Heap::verify`] |
+//! | why it is alive | [`why_alive`](Scope::why_alive), [`referrers_of`](Scope::referrers_of), [`objects_of`](Scope::objects_of), [`count_of_type`](Scope::count_of_type) |
 //!
 //! What `tally.h` has and this crate has not: trace functions, and functions that clear weak slots, since they are run on
 //! raw memory in the middle of a collection; ephemerons of a host's own types, whose reader must hold the key, which
@@ -137,6 +138,7 @@ mod type_builder;
 mod type_error;
 mod weak;
 mod weak_map;
+mod why_alive;
 
 pub use errors::FinalizerError;
 pub use field::{Ref, Value};
@@ -149,6 +151,7 @@ pub use options::{HeapOptions, Plan};
 pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder, TypeId};
 pub use type_error::TypeError;
+pub use why_alive::Holder;
 
 /// The result of [`Heap::last_report`].
 ///
@@ -278,6 +281,21 @@ pub use tally_heap::services::inventory::LeakReport;
 /// ```
 #[doc(inline)]
 pub use tally_heap::services::inventory::OfType;
+/// A root in a [`Holder`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, Holder, Root, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let node = TypeBuilder::new("Node", 8).register()?;
+/// let mut scope = heap.scope();
+/// let node = scope.allocate(node)?;
+/// scope.make_immortal(scope.get(node));
+/// assert_eq!(scope.referrers_of(scope.get(node)), [Holder::Root(Root::Handle), Holder::Root(Root::Immortal)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_heap::services::reach::Root;
 /// The argument of [`Scope::new_weak_map`].
 ///
 /// ```

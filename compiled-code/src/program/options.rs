@@ -30,6 +30,8 @@ pub struct RunOptions {
     pub zeal: bool,
     /// Collect fully at exit and report what is left.
     pub leak_check: bool,
+    /// The name of a type: say at exit why its objects are alive.
+    pub why: Option<String>,
     /// The allocation that finds no room, counted from 1.
     pub fail_allocation: Option<u64>,
     /// Units of work of each slice, in place of a length of time: runs repeat exactly.
@@ -57,8 +59,8 @@ pub enum OptionError {
          such as stats.json, ./stats or /dev/stdout"
     )]
     Stats(String),
-    /// The name of a file that is no UTF-8.
-    #[error("`{0}` is no UTF-8; name a file whose name is")]
+    /// The name of a file or of a type that is no UTF-8.
+    #[error("`{0}` is no UTF-8; give a name that is")]
     Unreadable(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
@@ -130,6 +132,17 @@ pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
     }
 }
 
+/// Reads the name of a type; an empty one is none.
+///
+/// # Errors
+/// [`OptionError::Unreadable`].
+pub fn parse_type_name(text: &str) -> Result<Option<String>, OptionError> {
+    match text.contains(char::REPLACEMENT_CHARACTER) {
+        true => Err(OptionError::Unreadable(text.to_owned())),
+        false => Ok((!text.is_empty()).then(|| text.to_owned())),
+    }
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),
@@ -160,7 +173,7 @@ impl RunOptions {
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
+    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
     /// `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), no option is set.
     ///
     /// # Errors
@@ -192,6 +205,7 @@ impl RunOptions {
             stats: get(read("TALLY_STATS"), "TALLY_STATS", parse_stats)?.flatten(),
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
+            why: get(read("TALLY_WHY"), "TALLY_WHY", parse_type_name)?.flatten(),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
             slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
         })
@@ -258,6 +272,7 @@ mod tests {
                 "TALLY_STATS" => "figures.json",
                 "TALLY_ZEAL" => "1",
                 "TALLY_LEAK_CHECK" => "0",
+                "TALLY_WHY" => "Node",
                 "TALLY_FAIL_ALLOCATION" => "17",
                 "TALLY_SLICE_UNITS" => "4096",
                 _ => return None,
@@ -267,7 +282,7 @@ mod tests {
         let options = RunOptions::from_variables(read).expect("all are right");
         assert_eq!((options.heap_limit, options.epoch_bytes), (Some(64 << 20), Some(1 << 20)));
         assert_eq!((options.pause_goal_ns, options.fail_allocation), (Some(2_000_000), Some(17)));
-        assert_eq!((options.zeal, options.leak_check), (true, false));
+        assert_eq!((options.zeal, options.leak_check, options.why.as_deref()), (true, false, Some("Node")));
         assert_eq!(options.stats, Some(StatsTarget::File(PathBuf::from("figures.json"))));
         let heap = options.heap_options();
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));

@@ -401,7 +401,7 @@ fn native_place(pc: u64) -> String {
 }
 
 impl Snapshot {
-    fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
+    pub(super) fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         match self.roots.how(root.id) {
             // SAFETY: [ROOT] a root that this type describes.
             Some(how) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },

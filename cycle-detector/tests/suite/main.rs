@@ -31,4 +31,5 @@ mod weak_callbacks;
 mod weak_maps;
 mod weak_random;
 mod weak_slices;
+mod why_alive;
 mod wide_objects;

@@ -43,6 +43,9 @@ pub(super) struct Compiling {
     /// Put small objects that cannot escape on the stack, at --opt 2 and 3
     #[arg(long)]
     stack_objects: bool,
+    /// Keep the names of fields and the lines of roots, for TALLY_WHY; a module that asks why objects are alive keeps its own
+    #[arg(long = "names")]
+    keep_names: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
@@ -69,6 +72,9 @@ pub(super) struct Running {
     /// Collect fully at exit, list the objects that are left by type, and exit with status 3 if there are any
     #[arg(long)]
     leak_check: bool,
+    /// Say at exit why objects of TYPE are alive, which is the name of a type
+    #[arg(long, value_name = "TYPE")]
+    why: Option<String>,
     /// Make the N-th allocation fail, as if the heap were full
     #[arg(long, value_name = "N", value_parser = parse_allocation)]
     fail_allocation: Option<u64>,
@@ -90,7 +96,7 @@ impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
-        let warns = !self.no_warnings;
+        let (warns, names) = (!self.no_warnings, self.keep_names);
         let patterns = self.save_counts;
         let (level, stack_objects) = (self.level, self.stack_objects);
         CompileOptions {
@@ -98,6 +104,7 @@ impl Compiling {
             gc_names,
             roots,
             zeal,
+            names,
             warns,
             patterns,
             stack_objects,
@@ -121,6 +128,7 @@ impl Running {
             stats: self.stats.as_ref().map_or(base.stats, |stats| stats.0.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
+            why: self.why.clone().or(base.why),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
         }
@@ -163,6 +171,7 @@ mod tests {
             epoch_bytes: Some(4096),
             pause_goal: None,
             leak_check: false,
+            why: Some("Node".to_owned()),
             fail_allocation: Some(7),
         };
         let environment =
@@ -172,6 +181,7 @@ mod tests {
             epoch_bytes: Some(4096),
             stats: Some(StatsTarget::Stderr),
             leak_check: true,
+            why: Some("Node".to_owned()),
             fail_allocation: Some(7),
             ..RunOptions::default()
         };

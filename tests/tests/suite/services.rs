@@ -55,6 +55,51 @@ fn build(name: &str, plan: &str, executable: &Path) -> std::process::Output {
     run_tally(&arguments, &[])
 }
 
+/// Names of fields and lines of roots are there, since the program asks.
+#[test]
+fn a_program_asks_why_its_objects_are_alive() {
+    in_every_way("why_alive.c");
+}
+
+/// By the option and by the variable; an executable that was built with `--names` has the names of fields, too.
+#[test]
+fn at_exit_paths_lead_to_the_objects_of_a_type() {
+    for plan in PLANS {
+        let options = ["run", "--plan", plan, "--why", "Node"].map(OsString::from);
+        let all = [options.to_vec(), vec![program("why_alive_at_exit.c").into()]].concat();
+        let ran = run_tally(&all, &[]);
+        let said = without_addresses(&String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success() && said == expected("why_alive_at_exit.c"), "{plan}: {}", describe(&ran));
+        let folder = tempfile::tempdir().expect("a folder");
+        for (names, field) in [(false, "byte 0"), (true, "newest")] {
+            let executable = folder.path().join("program");
+            let mut arguments = ["build", "--plan", plan].map(OsString::from).to_vec();
+            arguments.extend(names.then(|| OsString::from("--names")));
+            arguments.extend([program("why_alive_at_exit.c").into(), OsString::from("-o"), executable.clone().into()]);
+            let built = run_tally(&arguments, &[]);
+            assert!(built.status.success(), "{}", describe(&built));
+            let ran = run::<&str>(&executable, &[], &[("TALLY_WHY", "Node")]);
+            let said = without_addresses(&String::from_utf8_lossy(&ran.stderr));
+            let wanted = expected("why_alive_at_exit.c").replace("newest", field);
+            assert!(ran.status.success() && said == wanted, "{plan}, names {names}: {}", describe(&ran));
+            let none = run::<&str>(&executable, &[], &[("TALLY_WHY", "Nodes")]);
+            assert_eq!(String::from_utf8_lossy(&none.stderr), "tally: no `Nodes` is reachable at exit\n", "{plan}");
+        }
+    }
+}
+
+/// Addresses differ between plans.
+fn without_addresses(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once("0x") {
+        Some((before, after)) => {
+            let end = after.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(after.len());
+            format!("{before}…{}\n", &after[end..])
+        }
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
 /// scenarios 36, 39, 40, 151, 152
 #[test]
 fn a_program_controls_its_collector_and_looks_into_its_heap() {
