@@ -158,6 +158,9 @@ void tally_set_epoch_bytes(uint64_t bytes);
 /* [leaf] The longest stop to aim at, as the option --pause-goal; 0 = none. */
 void tally_set_pause_goal(uint64_t ns);
 
+/* [leaf] Says each epoch, collection, round or mark from now on in a line on standard error, as the option --log=collections; 0 = no more. */
+void tally_log_collections(int32_t on);
+
 /* [leaf] Bytes of the heap beyond which the callback of tally_on_soft_limit is called, and those that must not be exceeded, as
  * the option --heap-limit; 0 = none. */
 void tally_set_limits(uint64_t soft, uint64_t hard);
@@ -381,6 +384,38 @@ uint64_t tally_weak_map_count(void *map);
 uint64_t tally_weak_map_next(void *map, uint64_t position);
 void *tally_weak_map_key_at(void *map, uint64_t position);
 void *tally_weak_map_value_at(void *map, uint64_t position);
+
+/* Weak sets find objects by a hash and keep none of them alive: interned strings, objects that are made once for each content. A member has
+ * its hash in 32 bits of its own, written before it is added and not changed while it is a member. It goes when its reclaim begins,
+ * before its finalizer runs. An object is in one weak set at a time; a heap has at most 4095.
+ *
+ *     uint64_t at = 0;
+ *     Text *text;
+ *     while ((text = tally_weak_set_probe(texts, hash, &at)))
+ *         if (text->length == length && !memcmp(text->at, bytes, length)) return text;
+ *     … make it, with its hash …
+ *     tally_weak_set_add(texts, text); */
+
+/* [safepoint] A new weak set: an object. Its members have their hash at `hash_offset`, a multiple of 4. */
+void *tally_weak_set_new(uint32_t hash_offset);
+
+/* [safepoint] Adds an object; one that is a member stays. An object of another weak set, or that is too small for a hash, ends the program with
+ * status 2. */
+void tally_weak_set_add(void *set, void *member);
+
+/* [leaf] The next member that may have this hash, valid until the next safepoint: nearly always the one that has it. `*at` is 0 before
+ * the first. Null: there are no more. */
+void *tally_weak_set_probe(void *set, uint32_t hash, uint64_t *at);
+
+/* [leaf] Removes an object; not 0: it was a member. */
+int32_t tally_weak_set_remove(void *set, void *member);
+
+/* [leaf] Number of members, with those that are dead and not found yet. */
+uint64_t tally_weak_set_count(void *set);
+
+/* [leaf] uint64_t at = 0; while ((member = tally_weak_set_next(set, &at))) … : each member once. Members may go meanwhile; an addition may change
+ * all positions. */
+void *tally_weak_set_next(void *set, uint64_t *position);
 
 /* ---- Native code without unwind tables -------------------------------------------------------------------------------
  * Between managed frames, native code must have unwind tables, or say where it left managed code, and call back through

@@ -26,6 +26,7 @@ macro_rules! for_each_runtime_symbol {
             tally_is_running, "i()", leaf;
             tally_set_epoch_bytes, "v(l)", leaf;
             tally_set_pause_goal, "v(l)", leaf;
+            tally_log_collections, "v(i)", leaf;
             tally_handle_new, "p(p)", leaf;
             tally_handle_set, "v(pp)", leaf;
             tally_handles_open, "p()", leaf;
@@ -106,6 +107,12 @@ macro_rules! for_each_runtime_symbol {
             tally_weak_map_next, "l(pl)", leaf;
             tally_weak_map_key_at, "p(pl)", leaf;
             tally_weak_map_value_at, "p(pl)", leaf;
+            tally_weak_set_new, "p(i)", safepoint;
+            tally_weak_set_add, "v(pp)", safepoint;
+            tally_weak_set_probe, "p(pip)", leaf;
+            tally_weak_set_remove, "i(pp)", leaf;
+            tally_weak_set_count, "l(p)", leaf;
+            tally_weak_set_next, "p(pp)", leaf;
             llvm_gc_initialize, "v(i)", leaf;
             llvm_gc_allocate, "p(i)", safepoint;
             llvm_gc_collect, "v()", safepoint;

@@ -16,6 +16,7 @@ pub mod reach;
 pub mod special;
 pub mod weak;
 pub mod weak_map;
+pub mod weak_set;
 
 use crate::object::ObjectRef;
 use external::External;

@@ -82,9 +82,10 @@
 //! | service | functions |
 //! |---|---|
 //! | fields | [`set_field`](Scope::set_field), [`set_value`](Scope::set_value) for tagged words ([`Value`], [`FieldKind`]), [`set_word`](Scope::set_word), [`copy_fields`](Scope::copy_fields), [`fill_fields`](Scope::fill_fields) |
-//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal) |
+//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal), [`log_collections`](Scope::log_collections) |
 //! | weak references | [`new_weak`](Scope::new_weak), [`new_weak_with`](Scope::new_weak_with) a callback, [`target`](Scope::target); [`set_weak_field`](Scope::set_weak_field) |
 //! | ephemerons, weak maps | [`new_ephemeron`](Scope::new_ephemeron); [`new_weak_map`](Scope::new_weak_map) with a [`WeakMode`] |
+//! | weak sets | [`new_weak_set`](Scope::new_weak_set), [`weak_set_find`](Scope::weak_set_find): interned strings |
 //! | finalizers | [`TypeBuilder::finalizer`], which gets a [`FinalizerScope`], in a [`FinalizeOrder`]; [`register_finalizer`](Scope::register_finalizer), [`Heap::finalize_all`] |
 //! | host values | [`allocate_host`](Scope::allocate_host), [`add_external_bytes`](Scope::add_external_bytes) |
 //! | immortal objects | [`make_immortal`](Scope::make_immortal), [`freeze`](Scope::freeze) |
@@ -138,6 +139,7 @@ mod type_builder;
 mod type_error;
 mod weak;
 mod weak_map;
+mod weak_set;
 mod why_alive;
 
 pub use errors::FinalizerError;

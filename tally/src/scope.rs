@@ -266,6 +266,11 @@ impl<'h> Scope<'h> {
         self.leaf(|inner| inner.set_epoch_bytes(bytes));
     }
 
+    /// Says each epoch, collection, round or mark from now on in a line on standard error, or no more.
+    pub fn log_collections(&self, on: bool) {
+        self.leaf(|inner| inner.log_collections(on));
+    }
+
     /// The longest stop to aim at; `None` for no goal.
     pub fn set_pause_goal(&self, goal: Option<Duration>) {
         self.leaf(|inner| inner.set_pause_goal(goal.map_or(0, nanoseconds)));

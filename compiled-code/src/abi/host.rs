@@ -150,6 +150,16 @@ pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
     unsafe { thread_heap() }.set_pause_goal(ns);
 }
 
+/// `void tally_log_collections(int32_t on)`: says each collection in a line on standard error, or no more.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_log_collections(on: i32) {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    unsafe { thread_heap() }.log_collections(on != 0);
+}
+
 /// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.
 ///
 /// # Safety

@@ -5,7 +5,7 @@
 
 use clap::Args;
 use tally_compiled::program::options::{
-    OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
+    OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
 };
 
 use crate::emit::level::Level;
@@ -72,6 +72,9 @@ pub(super) struct Running {
     /// Collect fully at exit, list the objects that are left by type, and exit with status 3 if there are any
     #[arg(long)]
     leak_check: bool,
+    /// Say WHAT in lines on standard error: collections, each with its time, stops, bytes and objects
+    #[arg(long, value_name = "WHAT", value_parser = parse_log)]
+    log: Option<bool>,
     /// Say at exit why objects of TYPE are alive, which is the name of a type
     #[arg(long, value_name = "TYPE")]
     why: Option<String>,
@@ -128,6 +131,7 @@ impl Running {
             stats: self.stats.as_ref().map_or(base.stats, |stats| stats.0.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
+            log_collections: self.log.unwrap_or(base.log_collections),
             why: self.why.clone().or(base.why),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
@@ -171,6 +175,7 @@ mod tests {
             epoch_bytes: Some(4096),
             pause_goal: None,
             leak_check: false,
+            log: Some(true),
             why: Some("Node".to_owned()),
             fail_allocation: Some(7),
         };
@@ -181,6 +186,7 @@ mod tests {
             epoch_bytes: Some(4096),
             stats: Some(StatsTarget::Stderr),
             leak_check: true,
+            log_collections: true,
             why: Some("Node".to_owned()),
             fail_allocation: Some(7),
             ..RunOptions::default()

@@ -47,7 +47,8 @@ pub(super) struct Run {
 
 const EPILOGUE: &str = "\
 Options of the heap can also be given as TALLY_STATS, TALLY_HEAP_LIMIT, TALLY_EPOCH_BYTES,
-TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1 and TALLY_WHY=TYPE, as for built executables.
+TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1, TALLY_LOG=collections and TALLY_WHY=TYPE,
+as for built executables.
 
 Examples:
   tally run program.ll

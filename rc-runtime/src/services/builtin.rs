@@ -3,6 +3,7 @@
 use crate::descriptor::TypeDescriptor;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak_map::WeakMode;
+use crate::services::weak_set::SET_BYTES;
 use crate::type_registry::{TypeInfo, register};
 use std::sync::OnceLock;
 
@@ -78,6 +79,28 @@ static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with
 static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak value", 24, &[0]));
 /// Key, value, number.
 static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
+
+/// A weak set, as `weak_set` says: table, and five words.
+static WEAK_SET: Builtin = Builtin::new(TypeDescriptor::plain(c"weak set", SET_BYTES, &[0]).acyclic());
+/// Its table: the number of words, the words.
+static WEAK_SET_TABLE: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"table of a weak set", 8, &[]).with_tail(0, 8, &[]));
+
+/// The type of weak sets.
+pub fn weak_set() -> &'static TypeInfo {
+    WEAK_SET.info()
+}
+
+/// The type of their tables.
+pub fn weak_set_table() -> &'static TypeInfo {
+    WEAK_SET_TABLE.info()
+}
+
+/// Whether the object is a weak set.
+#[inline]
+pub fn is_weak_set(object: ObjectRef) -> bool {
+    WEAK_SET.is_type_of(object)
+}
 
 /// The type of weak maps.
 pub fn weak_map() -> &'static TypeInfo {

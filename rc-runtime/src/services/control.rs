@@ -14,6 +14,7 @@ use crate::at_work::AT_WORK;
 use crate::epoch_driver;
 use crate::heap::Heap;
 use crate::memory::range;
+use std::time::Instant;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
@@ -72,6 +73,14 @@ impl Heap {
         self.options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
         self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
         self.prompt.sliced_drains = ns != 0;
+    }
+
+    /// Says each collection from now on in a line on standard error, or no more.
+    pub fn log_collections(&mut self, on: bool) {
+        if on {
+            self.count_from_now_on();
+        }
+        self.options.log_since = on.then(Instant::now);
     }
 
     /// Counts allocations from now on, if they are not counted yet; the current hole from its start.

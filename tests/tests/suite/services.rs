@@ -55,6 +55,11 @@ fn build(name: &str, plan: &str, executable: &Path) -> std::process::Output {
     run_tally(&arguments, &[])
 }
 
+#[test]
+fn a_program_interns_texts_in_a_weak_set() {
+    in_every_way("weak_set.c");
+}
+
 /// Names of fields and lines of roots are there, since the program asks.
 #[test]
 fn a_program_asks_why_its_objects_are_alive() {
@@ -85,6 +90,35 @@ fn at_exit_paths_lead_to_the_objects_of_a_type() {
             let none = run::<&str>(&executable, &[], &[("TALLY_WHY", "Nodes")]);
             assert_eq!(String::from_utf8_lossy(&none.stderr), "tally: no `Nodes` is reachable at exit\n", "{plan}");
         }
+    }
+}
+
+/// A line for each end of what frees objects, by the option, by the variable, and as long as the program asks for it.
+#[test]
+fn each_collection_is_logged_in_a_line() {
+    let rings = source_tree().join("examples/rings.c");
+    for (plan, kinds) in [("refcount", "collection epoch"), ("refcount-prompt", "round mark"), ("trace", "collection")]
+    {
+        let options = ["run", "--plan", plan, "--epoch-bytes", "256KiB"].map(OsString::from);
+        let with = |option: &str| [options.to_vec(), vec![option.into(), rings.clone().into()]].concat();
+        let logged = run_tally(&with("--log=collections"), &[]);
+        let said = String::from_utf8_lossy(&logged.stderr).into_owned();
+        assert!(logged.status.success() && said.lines().count() > 3, "{plan}: {}", describe(&logged));
+        let mut freed = 0;
+        for line in said.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert!(
+                kinds.contains(words[1]) && words[3] == "at" && words[9] == "MiB" && words[13] == "objects",
+                "{line}"
+            );
+            assert!(line.ends_with(" ms in all") && line.contains(" live; ") && line.contains("stop"), "{line}");
+            freed += words[12].parse::<u64>().expect("a number");
+        }
+        assert!(freed > 1000, "{plan}: {said}");
+        let quiet = run_tally(&with("--no-warnings"), &[]);
+        assert!(quiet.status.success() && quiet.stderr.is_empty(), "{plan}: {}", describe(&quiet));
+        let variable = run_tally(&with("--no-warnings"), &[("TALLY_LOG", "collections")]);
+        assert!(!variable.stderr.is_empty() && variable.stdout == quiet.stdout, "{plan}: {}", describe(&variable));
     }
 }
 
