@@ -144,6 +144,14 @@ void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const
  * and a sliced mark judges cycles. For hosts that have time now: while (!tally_step(500000)) look_for_input(); */
 int32_t tally_step(uint64_t ns);
 
+/* [safepoint] The same, as large as the work that the collector owes for `bytes` of allocation: some 2 ms for each MiB. */
+int32_t tally_step_bytes(uint64_t bytes);
+
+/* [leaf] Bytes of the objects that are not known to be dead, young ones included: more with each allocation, fewer after a collection. In the
+ * midst of an epoch of the deferred plan those that await promotion are left out. Where nothing else has allocations counted, the
+ * deferred plan counts them from the first call on. */
+uint64_t tally_live_bytes(void);
+
 /* [leaf] Stops the collector: no epoch, no drain, no destructor runs by itself until tally_restart. Writes are noted meanwhile, so no
  * garbage is lost. tally_collect, tally_step and the collection of a heap at its limit do their work all the same, and the
  * collector stays stopped. Calls do not nest. */

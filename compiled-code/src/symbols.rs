@@ -21,6 +21,8 @@ macro_rules! for_each_runtime_symbol {
             tally_safepoint_slow, "v()", safepoint;
             tally_collect, "v()", safepoint;
             tally_step, "i(l)", safepoint;
+            tally_step_bytes, "i(l)", safepoint;
+            tally_live_bytes, "l()", leaf;
             tally_stop, "v()", leaf;
             tally_restart, "v()", leaf;
             tally_is_running, "i()", leaf;

@@ -80,7 +80,7 @@ int main(void) {
     list = NULL;
     text = NULL;
     tally_collect();
-    printf("members: %lu, walked: %lu\n", tally_weak_set_count(texts), walked());
+    printf("members: %lu, walked: %lu, of length %lu\n", tally_weak_set_count(texts), walked(), other->length);
     other = NULL;
     tally_collect();
     printf("members: %lu\n", tally_weak_set_count(texts));

@@ -108,11 +108,11 @@ fn each_collection_is_logged_in_a_line() {
         for line in said.lines() {
             let words: Vec<&str> = line.split(' ').collect();
             assert!(
-                kinds.contains(words[1]) && words[3] == "at" && words[9] == "MiB" && words[13] == "objects",
+                kinds.contains(words[1]) && words[3] == "at" && words[7] == "MiB" && words[12] == "objects",
                 "{line}"
             );
             assert!(line.ends_with(" ms in all") && line.contains(" live; ") && line.contains("stop"), "{line}");
-            freed += words[12].parse::<u64>().expect("a number");
+            freed += words[11].parse::<u64>().expect("a number");
         }
         assert!(freed > 1000, "{plan}: {said}");
         let quiet = run_tally(&with("--no-warnings"), &[]);
