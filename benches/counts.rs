@@ -76,7 +76,7 @@ fn weak_get(state: State) -> State {
     state
 }
 
-/// Every object is asked for by its number, as an interned string is by its bytes.
+// Every object is asked for by its number, as an interned string is by its bytes.
 #[library_benchmark]
 #[bench::deferred(args = (Plan::Deferred, TIMES), setup = members)]
 #[bench::prompt(args = (Plan::Prompt, TIMES), setup = members)]

@@ -14,9 +14,6 @@ use std::io::Write as _;
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
-/// Bytes of a line, at most.
-const LINE: usize = 400;
-
 /// What has ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum Kind {
@@ -47,23 +44,26 @@ pub(crate) struct CollectionLog {
 
 impl CollectionLog {
     /// The running epoch is of that kind.
+    #[inline(always)]
     pub(crate) fn begin(&mut self, kind: Kind) {
         self.kind = kind;
     }
 
     /// The running epoch has ended.
+    #[inline(always)]
     pub(crate) fn note_end(&mut self, heap: &Heap) {
         self.is_due = heap.options().log_since.is_some();
     }
 
     /// A stop of the program has ended.
     #[cold]
+    #[inline(never)]
     pub(crate) fn note_stop(&mut self, heap: &Heap, ns: u64, report: &EpochReport) {
         self.stops += 1;
         self.stopped_ns += ns;
         self.longest_ns = self.longest_ns.max(ns);
         if std::mem::take(&mut self.is_due) {
-            let mut line = Line { bytes: [0; LINE], len: 0 };
+            let mut line = Line { bytes: [0; 400], len: 0 };
             // What has no room is cut.
             _ = self.write_line(heap, report, &mut line);
             _ = std::io::stderr().write_all(&line.bytes[..line.len]);
@@ -106,7 +106,7 @@ impl CollectionLog {
 
 /// A line while it is written.
 struct Line {
-    bytes: [u8; LINE],
+    bytes: [u8; 400],
     len: usize,
 }
 

@@ -95,6 +95,7 @@ impl Stops {
     }
 
     /// Opens the report of an epoch that begins.
+    #[inline(always)]
     pub(crate) fn open_report(&mut self, heap: &Heap, kind: Kind) {
         self.report = EpochReport::open(heap);
         self.log.begin(kind);

@@ -7,7 +7,6 @@ use super::{answer, thread_heap};
 use crate::safepoint_shim;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::object::ObjectRef;
-use tally_heap::services::builtin;
 use tally_heap::zeal::access::FOREIGN;
 
 safepoint_shim! {
@@ -54,11 +53,16 @@ fn own(word: u64, function: &str) -> ObjectRef {
 
 #[inline(always)]
 fn set_of(word: u64, function: &str) -> ObjectRef {
-    let set = own(word, function);
-    if builtin::is_weak_set(set) { set } else { refuse(word, function, "which is no weak set") }
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    if unsafe { thread_heap() }.is_own_weak_set(word) {
+        // SAFETY: [HEADER] a weak set's address.
+        return unsafe { ObjectRef::from_address(word) };
+    }
+    refuse(own(word, function).address(), function, "which is no weak set")
 }
 
 #[cold]
+#[inline(never)]
 fn refuse(word: u64, function: &str, why: &str) -> ! {
     fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {why}"))
 }

@@ -133,7 +133,7 @@ fn for_each_of(descriptor: *const TypeDescriptor, mut visit: impl FnMut(ObjectRe
 
 /// Runs a search with the roots of the frames below the shim that was called. Types know the names of their fields
 /// afterwards.
-pub(crate) fn with_stack<T>(search: impl FnOnce(&mut reach::StackWalk<'_>) -> T) -> T {
+fn with_stack<T>(search: impl FnOnce(&mut reach::StackWalk<'_>) -> T) -> T {
     let places = registry::take_names();
     search(&mut |visit| {
         // SAFETY: [CONTEXT] this thread's context, in which the shim has written the anchor.

@@ -159,6 +159,7 @@ impl RootNames {
     }
 
     /// The type by which the root of that id is read, unless it is a plain reference.
+    #[inline(always)]
     pub(crate) fn how(&self, id: u64) -> Option<&TypeInfo> {
         if !self.any_described || id == 0 {
             return None;

@@ -4,7 +4,7 @@
 //! runs. Paths are shown to the objects that are reached without passing through others of the type: of a list, to the
 //! first node.
 
-use crate::abi::why_alive::with_stack;
+use crate::module::registry;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -19,22 +19,21 @@ pub(super) fn report(heap: &Heap, type_name: &str, when: &str) {
     let (mut objects, mut first, mut paths) = (0_u64, 0_u64, String::new());
     // Reached through an object of the type, or one itself.
     let mut behind: HashSet<ObjectRef> = HashSet::new();
-    with_stack(|stack| {
-        heap.reach(stack, |reach, object| {
-            let is_one = &*object.type_info().name == type_name;
-            let is_behind = reach.holder_of(object).is_some_and(|holder| behind.contains(&holder));
-            if is_one || is_behind {
-                behind.insert(object);
+    registry::take_names();
+    heap.reach(&mut |_| (), |reach, object| {
+        let is_one = &*object.type_info().name == type_name;
+        let is_behind = reach.holder_of(object).is_some_and(|holder| behind.contains(&holder));
+        if is_one || is_behind {
+            behind.insert(object);
+        }
+        objects += u64::from(is_one);
+        if is_one && !is_behind {
+            first += 1;
+            if first <= PATHS {
+                _ = write!(paths, "  {first}.\n{}", reach::text(&reach.path_to(object)));
             }
-            objects += u64::from(is_one);
-            if is_one && !is_behind {
-                first += 1;
-                if first <= PATHS {
-                    _ = write!(paths, "  {first}.\n{}", reach::text(&reach.path_to(object)));
-                }
-            }
-            ControlFlow::Continue(())
-        })
+        }
+        ControlFlow::Continue(())
     });
     match objects {
         0 => eprintln!("tally: no `{type_name}` is reachable {when}"),

@@ -401,6 +401,7 @@ fn native_place(pc: u64) -> String {
 }
 
 impl Snapshot {
+    #[inline(always)]
     pub(super) fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         match self.roots.how(root.id) {
             // SAFETY: [ROOT] a root that this type describes.

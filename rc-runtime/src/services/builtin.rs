@@ -3,7 +3,6 @@
 use crate::descriptor::TypeDescriptor;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak_map::WeakMode;
-use crate::services::weak_set::SET_BYTES;
 use crate::type_registry::{TypeInfo, register};
 use std::sync::OnceLock;
 
@@ -80,8 +79,10 @@ static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry wi
 /// Key, value, number.
 static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
 
+/// Bytes of a weak set.
+pub(crate) const WEAK_SET_BYTES: u64 = 48;
 /// A weak set, as `weak_set` says: table, and five words.
-static WEAK_SET: Builtin = Builtin::new(TypeDescriptor::plain(c"weak set", SET_BYTES, &[0]).acyclic());
+static WEAK_SET: Builtin = Builtin::new(TypeDescriptor::plain(c"weak set", WEAK_SET_BYTES, &[0]).acyclic());
 /// Its table: the number of words, the words.
 static WEAK_SET_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak set", 8, &[]).with_tail(0, 8, &[]));

@@ -31,8 +31,6 @@ const LIVE: u64 = 24;
 const USED: u64 = 32;
 /// Of a dying set: so many words of the table are done with.
 const DONE: u64 = 40;
-/// Bytes of a set.
-pub(crate) const SET_BYTES: u64 = 48;
 
 /// The word of a member that has gone: no object's, and of no hash.
 const GONE: u64 = 1 << 39;
@@ -82,6 +80,27 @@ fn hash_of(set: ObjectRef, member: ObjectRef) -> u32 {
     unsafe { *((member.address() + offset) as *const u32) }
 }
 
+/// The next word of that hash, from the `at`-th place of its search on, which is moved behind it.
+#[inline(always)]
+fn next_of_hash(set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
+    let table = table_of(set)?;
+    let (mask, (home, tag)) = (mask_of(table), spread(hash));
+    let mut step = *at;
+    while step <= mask {
+        let word = word_at(table, mask, home + step).read();
+        step += 1;
+        if word >> PLACE_BITS == tag {
+            *at = step;
+            // SAFETY: [WEAK] a member's word.
+            return Some(unsafe { member_of(word) });
+        }
+        if word == 0 {
+            break;
+        }
+    }
+    None
+}
+
 /// Puts a member that the table does not have into it. Returns whether the word was free.
 fn enter(table: ObjectRef, hash: u32, member: ObjectRef) -> bool {
     let (mask, (mut at, tag)) = (mask_of(table), spread(hash));
@@ -127,7 +146,7 @@ impl Heap {
     /// When there are 4,095 sets.
     pub fn new_weak_set(&mut self, hash_offset: u32) -> Result<ObjectRef, OutOfMemory> {
         let set = self.allocate_cell(builtin::weak_set(), 0)?;
-        (8..SET_BYTES).step_by(8).for_each(|word| set.slot(word).store(0));
+        (8..builtin::WEAK_SET_BYTES).step_by(8).for_each(|word| set.slot(word).store(0));
         let sets = &mut self.services.specials.sets;
         let place = sets.iter().position(|set| set.is_none()).unwrap_or(sets.len());
         assert!(place < SET_MAX as usize, "a heap has at most {SET_MAX} weak sets");
@@ -210,22 +229,31 @@ impl Heap {
     /// the next afterwards. `None`: there are no more.
     #[inline(always)]
     pub fn weak_set_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
-        let table = table_of(set)?;
-        let (mask, (home, tag)) = (mask_of(table), spread(hash));
-        while *at <= mask {
-            let word = word_at(table, mask, home + *at).read();
-            *at += 1;
-            if word >> PLACE_BITS == tag {
-                // SAFETY: [WEAK] a member's word.
-                let member = unsafe { member_of(word) };
-                if let Some(member) = self.upgrade(member) {
-                    return Some(member);
-                }
-            } else if word == 0 {
-                return None;
+        let member = next_of_hash(set, hash, at)?;
+        if self.member_may_be_had(member) { Some(member) } else { self.upgrade_or_probe(set, hash, at, member) }
+    }
+
+    /// The member if it may be had, or the next that may.
+    #[cold]
+    #[inline(never)]
+    fn upgrade_or_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64, member: ObjectRef) -> Option<ObjectRef> {
+        let mut next = Some(member);
+        while let Some(member) = next {
+            if let Some(member) = self.upgrade(member) {
+                return Some(member);
             }
+            next = next_of_hash(set, hash, at);
         }
         None
+    }
+
+    /// Whether the word is a weak set of this heap.
+    #[inline(always)]
+    pub fn is_own_weak_set(&self, word: u64) -> bool {
+        // SAFETY: [HEADER] by the callers' promise a word in the heap range is a reference.
+        let Some(set) = (unsafe { ObjectRef::of_word(word) }) else { return false };
+        let number = set.slot(NUMBER).read().wrapping_sub(1) as usize;
+        self.services.specials.sets.get(number) == Some(&Some(set))
     }
 
     /// Removes an object; whether it was a member.
