@@ -1,5 +1,5 @@
 //! The C symbols that say why objects are alive: what holds an object, a shortest path from a root, the objects of a
-//! type. [`reach`](tally_heap::services::reach) searches; the roots of frames are added here.
+//! type. [`reach`] searches; the roots of frames are added here.
 //!
 //! They are safepoints to the compiler alone, so that the caller's roots are known: no epoch runs, and nothing dies.
 
