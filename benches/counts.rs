@@ -9,14 +9,16 @@
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
+use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    SECOND, State, attached, chorded_rings, dropped_list, dropped_rings, empty, logged_list, mature_list, mature_roots,
-    weak_references, young, young_list,
+    NUMBER, SECOND, State, attached, chorded_rings, dropped_list, dropped_rings, empty, logged_list, mature_list,
+    mature_roots, members, numbered, weak_references, young, young_list,
 };
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
-use tally_compiled::abi::tally_weak_get;
+use tally_compiled::abi::{tally_weak_get, tally_weak_set_probe};
+use tally_heap::ObjectRef;
 use tally_heap::plan::Plan;
 
 const TIMES: usize = 1000;
@@ -71,6 +73,77 @@ fn weak_get(state: State) -> State {
         // SAFETY: a weak reference of this thread's heap.
         black_box(unsafe { tally_weak_get(black_box(weak).address()) });
     }
+    state
+}
+
+// Every object is asked for by its number, as an interned string is by its bytes.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, TIMES), setup = members)]
+#[bench::prompt(args = (Plan::Prompt, TIMES), setup = members)]
+#[bench::trace(args = (Plan::Trace, TIMES), setup = members)]
+fn weak_set_find((state, set): (State, ObjectRef)) -> State {
+    for number in 0..TIMES as u64 {
+        let mut at = 0;
+        loop {
+            // SAFETY: a weak set of this thread's heap.
+            let member = unsafe { tally_weak_set_probe(black_box(set).address(), number as u32, &mut at) };
+            // SAFETY: [HEADER] a member.
+            if unsafe { ObjectRef::from_address(member) }.slot(NUMBER).read() == number {
+                black_box(member);
+                break;
+            }
+        }
+    }
+    state
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, MANY), setup = numbered)]
+#[bench::prompt(args = (Plan::Prompt, MANY), setup = numbered)]
+#[bench::trace(args = (Plan::Trace, MANY), setup = numbered)]
+fn weak_set_add((mut state, set): (State, ObjectRef)) -> State {
+    for place in 0..MANY {
+        let object = black_box(state.objects[place]);
+        state.mutator.heap().weak_set_add(set, object).expect("there is no limit");
+    }
+    state
+}
+
+/// The hash of a number for the table that weak sets are compared with.
+fn hash_of(object: &ObjectRef) -> u64 {
+    object.slot(NUMBER).read().wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn table_of(count: usize) -> (State, HashTable<ObjectRef>) {
+    let (state, _) = numbered(Plan::Deferred, count);
+    let mut table = HashTable::new();
+    for &object in &state.objects {
+        table.insert_unique(hash_of(&object), object, hash_of);
+    }
+    (state, table)
+}
+
+// For comparison: a table that keeps nothing weakly.
+#[library_benchmark]
+#[bench::each(args = (TIMES), setup = table_of)]
+fn hashbrown_find((state, table): (State, HashTable<ObjectRef>)) -> State {
+    for number in 0..TIMES as u64 {
+        let hash = black_box(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        black_box(black_box(&table).find(hash, |object| object.slot(NUMBER).read() == number));
+    }
+    state
+}
+
+#[library_benchmark]
+#[bench::each(args = (Plan::Deferred, MANY), setup = numbered)]
+fn hashbrown_add((state, _): (State, ObjectRef)) -> State {
+    let mut table = HashTable::new();
+    for place in 0..MANY {
+        let object = black_box(state.objects[place]);
+        table.insert_unique(hash_of(&object), object, hash_of);
+    }
+    black_box(&table);
+    std::mem::forget(table);
     state
 }
 
@@ -148,7 +221,8 @@ fn marked(mut state: State) -> State {
     state
 }
 
-library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get, scoped_handle,
+library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
+    weak_set_find, weak_set_add, hashbrown_find, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked);
 
 fn config() -> LibraryBenchmarkConfig {

@@ -19,6 +19,9 @@ pub const FIRST: u64 = 0;
 /// Offset of a pair's second reference.
 pub const SECOND: u64 = 8;
 
+/// Offset of a pair's number.
+pub const NUMBER: u64 = 16;
+
 /// A heap, its one type, and objects in the state that the constructor's name says.
 pub struct State {
     /// The heap. It flips only when the bench tells it to.
@@ -73,6 +76,33 @@ pub fn weak_references(plan: Plan, count: usize) -> State {
     state.mutator.read_weak(state.objects[0].slot(0));
     state.mutator.heap().attach();
     state
+}
+
+/// A heap of a plan, this thread's from now on, with `count` mature objects that roots hold, whose last word is their
+/// number and their hash, and an empty weak set.
+pub fn numbered(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let mut state = empty_of(plan);
+    for number in 0..count {
+        let object = state.allocate();
+        object.slot(NUMBER).store(number as u64);
+        state.mutator.push_root(Some(object));
+        state.objects.push(object);
+    }
+    let set = state.mutator.heap().new_weak_set(NUMBER as u32).expect("there is no limit");
+    state.mutator.push_root(Some(set));
+    state.mutator.epoch();
+    state.mutator.heap().attach();
+    (state, set)
+}
+
+/// The same with all of them in the set, each found once since the last epoch.
+pub fn members(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let (mut state, set) = numbered(plan, count);
+    for object in state.objects.clone() {
+        state.mutator.heap().weak_set_add(set, object).expect("there is no limit");
+        assert_eq!(state.mutator.heap().weak_set_probe(set, object.slot(NUMBER).read() as u32, &mut 0), Some(object));
+    }
+    (state, set)
 }
 
 /// `count` young objects of the heap that is the thread's.

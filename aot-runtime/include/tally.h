@@ -144,6 +144,14 @@ void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const
  * and a sliced mark judges cycles. For hosts that have time now: while (!tally_step(500000)) look_for_input(); */
 int32_t tally_step(uint64_t ns);
 
+/* [safepoint] The same, as large as the work that the collector owes for `bytes` of allocation: some 2 ms for each MiB. */
+int32_t tally_step_bytes(uint64_t bytes);
+
+/* [leaf] Bytes of the objects that are not known to be dead, young ones included: more with each allocation, fewer after a collection. In the
+ * midst of an epoch of the deferred plan those that await promotion are left out. Where nothing else has allocations counted, the
+ * deferred plan counts them from the first call on. */
+uint64_t tally_live_bytes(void);
+
 /* [leaf] Stops the collector: no epoch, no drain, no destructor runs by itself until tally_restart. Writes are noted meanwhile, so no
  * garbage is lost. tally_collect, tally_step and the collection of a heap at its limit do their work all the same, and the
  * collector stays stopped. Calls do not nest. */
@@ -157,6 +165,9 @@ void tally_set_epoch_bytes(uint64_t bytes);
 
 /* [leaf] The longest stop to aim at, as the option --pause-goal; 0 = none. */
 void tally_set_pause_goal(uint64_t ns);
+
+/* [leaf] Says each epoch, collection, round or mark from now on in a line on standard error, as the option --log=collections; 0 = no more. */
+void tally_log_collections(int32_t on);
 
 /* [leaf] Bytes of the heap beyond which the callback of tally_on_soft_limit is called, and those that must not be exceeded, as
  * the option --heap-limit; 0 = none. */
@@ -224,6 +235,45 @@ uint64_t tally_count_of(const void *object);
 
 /* [leaf] Returns whether an address, whatever it is, lies in the memory of this thread's objects. */
 int32_t tally_is_in_heap(const void *address);
+
+/* What holds an object: another object by one of its fields, or a root. */
+typedef struct tally_holder {
+    const void *object;         /* the object that holds it; null: a root does */
+    const char *type;           /* the name of that object's type, else null */
+    const char *name;           /* of the field, as C writes it (next, at[3]), or of the variable; null where it is not known */
+    uint64_t offset;            /* of the word in that object; UINT64_MAX of a root, and where a trace function has found it */
+    const char *function;       /* of a variable that is a root, its function, … */
+    const char *file;           /* … and file … */
+    uint32_t line;              /* … and line where it was made a root, where they are known; else null and 0 */
+    uint32_t root;              /* TALLY_HELD_BY_… */
+} tally_holder;
+TALLY__ASSERT(offsetof(tally_holder, name) == 16 && offsetof(tally_holder, offset) == 24, "tally_holder");
+TALLY__ASSERT(offsetof(tally_holder, file) == 40 && offsetof(tally_holder, root) == 52, "tally_holder");
+TALLY__ASSERT(sizeof(tally_holder) == 56, "tally_holder");
+
+#define TALLY_HELD_BY_OBJECT 0u
+#define TALLY_HELD_BY_VARIABLE 1u      /* a root of a frame; without a name a temporary of the compiler */
+#define TALLY_HELD_BY_GLOBAL 2u        /* a global variable */
+#define TALLY_HELD_BY_HANDLE 3u        /* tally_handle_new */
+#define TALLY_HELD_BY_GLOBAL_HANDLE 4u /* tally_global_new */
+#define TALLY_HELD_BY_IMMORTALITY 5u   /* it is immortal */
+#define TALLY_HELD_BY_FINALIZER 6u     /* its finalizer is to run, or running */
+#define TALLY_HELD_BY_HOST 7u          /* another root of the host */
+
+/* [safepoint] Calls `visit` with each step of a shortest path from a root to `object`: the root first, with the object that it holds,
+ * then that object with the next that it holds, down to `object`. Returns their number, 0 if no root reaches it. Without `visit` (null)
+ * the path is printed on standard error. A reference of an ephemeron counts if its key is reachable. No epoch runs and nothing changes, so
+ * bare references stay good; `visit` must not change the heap. The time is that of a mark, the memory about 30 bytes for each
+ * reachable object. The texts are there until `visit` returns. */
+uint64_t tally_why_alive(const void *object, void (*visit)(const tally_holder *holder, void *held, void *context), void *context);
+
+/* [safepoint] The same with each root that holds `object`, and each reachable object that refers to it. */
+uint64_t tally_referrers_of(const void *object, void (*visit)(const tally_holder *holder, void *held, void *context), void *context);
+
+/* [safepoint] Calls `visit`, which may be null, with each reachable object of the type, those nearest to roots first. Returns their
+ * number; tally_count_of_type is the number alone. Both change nothing, as above. */
+uint64_t tally_objects_of(const tally_type *type, void (*visit)(void *object, void *context), void *context);
+uint64_t tally_count_of_type(const tally_type *type);
 
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
@@ -342,6 +392,38 @@ uint64_t tally_weak_map_count(void *map);
 uint64_t tally_weak_map_next(void *map, uint64_t position);
 void *tally_weak_map_key_at(void *map, uint64_t position);
 void *tally_weak_map_value_at(void *map, uint64_t position);
+
+/* Weak sets find objects by a hash and keep none of them alive: interned strings, objects that are made once for each content. A member has
+ * its hash in 32 bits of its own, written before it is added and not changed while it is a member. It goes when its reclaim begins,
+ * before its finalizer runs. An object is in one weak set at a time; a heap has at most 4095.
+ *
+ *     uint64_t at = 0;
+ *     Text *text;
+ *     while ((text = tally_weak_set_probe(texts, hash, &at)))
+ *         if (text->length == length && !memcmp(text->at, bytes, length)) return text;
+ *     … make it, with its hash …
+ *     tally_weak_set_add(texts, text); */
+
+/* [safepoint] A new weak set: an object. Its members have their hash at `hash_offset`, a multiple of 4. */
+void *tally_weak_set_new(uint32_t hash_offset);
+
+/* [safepoint] Adds an object; one that is a member stays. An object of another weak set, or that is too small for a hash, ends the program with
+ * status 2. */
+void tally_weak_set_add(void *set, void *member);
+
+/* [leaf] The next member that may have this hash, valid until the next safepoint: nearly always the one that has it. `*at` is 0 before
+ * the first. Null: there are no more. */
+void *tally_weak_set_probe(void *set, uint32_t hash, uint64_t *at);
+
+/* [leaf] Removes an object; not 0: it was a member. */
+int32_t tally_weak_set_remove(void *set, void *member);
+
+/* [leaf] Number of members, with those that are dead and not found yet. */
+uint64_t tally_weak_set_count(void *set);
+
+/* [leaf] uint64_t at = 0; while ((member = tally_weak_set_next(set, &at))) … : each member once. Members may go meanwhile; an addition may change
+ * all positions. */
+void *tally_weak_set_next(void *set, uint64_t *position);
 
 /* ---- Native code without unwind tables -------------------------------------------------------------------------------
  * Between managed frames, native code must have unwind tables, or say where it left managed code, and call back through
@@ -513,9 +595,10 @@ typedef struct tally_module {
     const tally_global_root *globals;
     uint64_t root_count;
     const tally_root_info *roots;
+    const char *names; /* null, or names for reports, a line each: `Node 0 next 8 value` for the fields of a type, and `@ID LINE FILE` for a root */
 } tally_module;
 
-#define TALLY_MODULE_VERSION 1u
+#define TALLY_MODULE_VERSION 2u
 
 /* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
 #define TALLY_MODULE_PROMPT 1u
@@ -646,7 +729,8 @@ TALLY__AT(tally_module, global_count, 48);
 TALLY__AT(tally_module, globals, 56);
 TALLY__AT(tally_module, root_count, 64);
 TALLY__AT(tally_module, roots, 72);
-TALLY__SIZE(tally_module, 80);
+TALLY__AT(tally_module, names, 80);
+TALLY__SIZE(tally_module, 88);
 TALLY__AT(tally_statistics, pause_ns_max, 8);
 TALLY__AT(tally_statistics, allocated_objects, 32);
 TALLY__AT(tally_statistics, freed_mature_objects, 56);

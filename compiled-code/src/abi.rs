@@ -17,6 +17,8 @@ mod finalizer;
 pub mod host;
 pub mod llvm_interface;
 mod weak;
+mod weak_set;
+pub mod why_alive;
 mod zeal;
 
 pub use coroutine::*;
@@ -24,6 +26,7 @@ pub use entry::thread_heap;
 pub(crate) use entry::{answer, registered, root_type};
 pub use finalizer::*;
 pub use weak::*;
+pub use weak_set::*;
 pub use zeal::*;
 
 use crate::module::record::TypeHandle;

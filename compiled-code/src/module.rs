@@ -2,5 +2,6 @@
 pub mod foreign_frames;
 pub(crate) mod loaded;
 mod loaded_file;
+pub(crate) mod names;
 pub mod record;
 pub mod registry;

@@ -14,6 +14,7 @@
 pub mod destination;
 pub mod options;
 pub(crate) mod statistics_report;
+mod why_alive;
 
 use crate::abi::thread_heap;
 use crate::module::record::ModuleRecord;
@@ -291,6 +292,9 @@ fn exit_work() -> c_int {
     if options().leak_check {
         status = status.max(leak_check(heap, "at exit"));
     }
+    if let Some(type_name) = &options().why {
+        why_alive::report(heap, type_name, "at exit");
+    }
     heap.retire_allocation();
     status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
 }
@@ -308,6 +312,11 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     EXIT_WORK.store(DONE, Ordering::Release);
     if options().leak_check {
         eprintln!("tally: no leak check: `exit` was called on another thread while main's was running");
+    }
+    if options().why.is_some() {
+        eprintln!(
+            "tally: not known why objects are alive: `exit` was called on another thread while main's was running"
+        );
     }
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.

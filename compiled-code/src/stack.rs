@@ -1,6 +1,7 @@
 //! Stacks of compiled code: the walk for a heap's roots, its pauses, and the frames that need special care.
 pub(crate) mod bounds;
 pub(crate) mod coroutine;
+pub(crate) mod described_roots;
 pub(crate) mod diversion;
 pub(crate) mod plain_root;
 pub mod reentry;

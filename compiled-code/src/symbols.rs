@@ -21,11 +21,14 @@ macro_rules! for_each_runtime_symbol {
             tally_safepoint_slow, "v()", safepoint;
             tally_collect, "v()", safepoint;
             tally_step, "i(l)", safepoint;
+            tally_step_bytes, "i(l)", safepoint;
+            tally_live_bytes, "l()", leaf;
             tally_stop, "v()", leaf;
             tally_restart, "v()", leaf;
             tally_is_running, "i()", leaf;
             tally_set_epoch_bytes, "v(l)", leaf;
             tally_set_pause_goal, "v(l)", leaf;
+            tally_log_collections, "v(i)", leaf;
             tally_handle_new, "p(p)", leaf;
             tally_handle_set, "v(pp)", leaf;
             tally_handles_open, "p()", leaf;
@@ -46,6 +49,10 @@ macro_rules! for_each_runtime_symbol {
             tally_get_statistics, "v(p)", leaf;
             tally_for_each_object, "v(pp)", safepoint;
             tally_leak_report, "l(pp)", safepoint;
+            tally_why_alive, "l(ppp)", safepoint;
+            tally_referrers_of, "l(ppp)", safepoint;
+            tally_objects_of, "l(ppp)", safepoint;
+            tally_count_of_type, "l(p)", safepoint;
             tally_zeal_safepoint, "v(plp)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;
@@ -107,6 +114,12 @@ macro_rules! for_each_runtime_symbol {
             tally_weak_map_next, "l(pl)", leaf;
             tally_weak_map_key_at, "p(pl)", leaf;
             tally_weak_map_value_at, "p(pl)", leaf;
+            tally_weak_set_new, "p(i)", safepoint;
+            tally_weak_set_add, "v(pp)", safepoint;
+            tally_weak_set_probe, "p(pip)", leaf;
+            tally_weak_set_remove, "i(pp)", leaf;
+            tally_weak_set_count, "l(p)", leaf;
+            tally_weak_set_next, "p(pp)", leaf;
             llvm_gc_initialize, "v(i)", leaf;
             llvm_gc_allocate, "p(i)", safepoint;
             llvm_gc_collect, "v()", safepoint;

@@ -28,6 +28,7 @@
 
 pub mod account;
 pub mod budget;
+mod collection_log;
 pub mod evidence;
 pub mod mutator;
 pub mod plan;

@@ -5,6 +5,7 @@
 //! processor's clock, which polls can afford to read.
 
 use crate::account::{Account, BYTES_PER_UNIT, Pressure};
+use crate::collection_log::{CollectionLog, Kind};
 use crate::root_source::RootSource;
 use std::time::Instant;
 use tally_heap::Heap;
@@ -27,6 +28,7 @@ pub(crate) struct Stops {
     pub(crate) report: EpochReport,
     /// The last epoch that has ended.
     pub(crate) last_report: EpochReport,
+    log: CollectionLog,
 }
 
 impl Stops {
@@ -57,6 +59,9 @@ impl Stops {
         self.measured.0 = self.measured.0.saturating_add(end_ticks.saturating_sub(self.start_ticks));
         self.measured.1 = self.measured.1.saturating_add(ns);
         (self.last_end, self.last_end_ticks, self.bytes_at_end) = (Some(end), end_ticks, bytes);
+        if heap.options().log_since.is_some() {
+            self.log.note_stop(heap, ns, &self.last_report);
+        }
     }
 
     /// Whether the program, which has allocated so many bytes by now, has run since the last stop for as long as it is owed.
@@ -89,10 +94,18 @@ impl Stops {
         statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
     }
 
+    /// Opens the report of an epoch that begins.
+    #[inline(always)]
+    pub(crate) fn open_report(&mut self, heap: &Heap, kind: Kind) {
+        self.report = EpochReport::open(heap);
+        self.log.begin(kind);
+    }
+
     /// Closes the report of an epoch that has ended.
     pub(crate) fn close_report(&mut self, heap: &Heap) {
         self.report.close(heap);
         self.last_report = self.report.clone();
+        self.log.note_end(heap);
     }
 }
 

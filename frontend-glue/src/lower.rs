@@ -35,6 +35,7 @@ mod liveness;
 mod mitigation;
 pub(crate) mod module_record;
 mod named_root;
+mod names;
 mod options;
 mod origins;
 pub(crate) mod own_copy;
@@ -106,7 +107,9 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     };
     deopt_state::pair_up(module);
     own_copy::of_rooted_parameters(module);
+    let options = &names::of(module, options);
     let mut lowering = Lowering::new(module, options, managed, plan);
+    lowering.tables.names = names::of_fields(module, options);
     lowering.tables.has_statepoints = has_statepoints;
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),

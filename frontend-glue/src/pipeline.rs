@@ -43,6 +43,8 @@ pub struct CompileOptions {
     pub roots: Roots,
     /// Zeal: an epoch at every safepoint, a check at every access.
     pub zeal: bool,
+    /// Whether the program keeps the names of fields and the lines of roots, for reports.
+    pub names: bool,
     /// Whether forgotten roots and stores past the barrier are looked for.
     pub warns: bool,
     /// The counts that the prompt plan saves; `None`: all of them if passes run, and none otherwise.
@@ -306,6 +308,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
             Destination::ThisProcess => ContextAccess::FsOffset(tally_heap::context::fs_offset()),
         },
         zeal: options.zeal,
+        names: options.names,
         roots: options.roots,
         gc_names: options.gc_names.clone(),
         eliminate_tail_calls: options.level.passes().is_some(),

@@ -13,9 +13,11 @@ pub mod immortal;
 pub mod inventory;
 pub mod limits;
 pub mod post_clear_queue;
+pub mod reach;
 pub mod special;
 pub mod weak;
 pub mod weak_map;
+pub mod weak_set;
 
 use crate::object::ObjectRef;
 use coroutine::Coroutines;

@@ -221,6 +221,20 @@ impl TypeInfo {
         }
     }
 
+    /// The offset of the first word of `object` that refers to `target`; `None` where none does, or a trace function reads them.
+    pub(crate) fn offset_of_reference(&self, object: ObjectRef, target: ObjectRef) -> Option<u64> {
+        let mut found = None;
+        if !matches!(self.reading, Reading::Traced(_)) {
+            self.for_each_slot(object, Part::Whole, |slot| {
+                // SAFETY: [HEADER] a word of a field of that type.
+                if found.is_none() && unsafe { self.decode(slot.read()) } == Some(target) {
+                    found = Some(slot.address() - object.address());
+                }
+            });
+        }
+        found
+    }
+
     /// The words of `part` if they are nothing but plain references one behind the other, as those of an array's chunks are
     /// (chunk 0 is none if the object has references before its elements): to be copied and compared as they lie there.
     #[inline(always)]

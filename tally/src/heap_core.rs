@@ -39,7 +39,7 @@ thread_local! {
 }
 
 /// Types of the runtime's own objects, whose words no program reads.
-static BUILTIN: OnceLock<[u32; 10]> = OnceLock::new();
+static BUILTIN: OnceLock<[u32; 12]> = OnceLock::new();
 
 /// Whether the type with that id is one of them.
 #[inline(always)]
@@ -47,11 +47,12 @@ pub(crate) fn is_builtin(id: u32) -> bool {
     BUILTIN.get().is_some_and(|ids| ids.contains(&id))
 }
 
-fn builtin_ids() -> [u32; 10] {
+fn builtin_ids() -> [u32; 12] {
     let [keys, values, both] = [WeakMode::Keys, WeakMode::Values, WeakMode::Both].map(builtin::weak_map_entry);
     let (weak, told, ephemeron) = (builtin::weak(), builtin::weak_with_callback(), builtin::ephemeron());
     let (map, table, bucket) = (builtin::weak_map(), builtin::weak_map_table(), builtin::weak_map_bucket());
-    [builtin::host(), weak, told, ephemeron, map, table, bucket, keys, values, both].map(|info| info.id)
+    let (set, set_table) = (builtin::weak_set(), builtin::weak_set_table());
+    [builtin::host(), weak, told, ephemeron, map, table, bucket, keys, values, both, set, set_table].map(|info| info.id)
 }
 
 impl Core {

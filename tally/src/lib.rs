@@ -82,14 +82,16 @@
 //! | service | functions |
 //! |---|---|
 //! | fields | [`set_field`](Scope::set_field), [`set_value`](Scope::set_value) for tagged words ([`Value`], [`FieldKind`]), [`set_word`](Scope::set_word), [`copy_fields`](Scope::copy_fields), [`fill_fields`](Scope::fill_fields) |
-//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal) |
+//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`collect_for_bytes`](Scope::collect_for_bytes), [`live_bytes`](Scope::live_bytes), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal), [`log_collections`](Scope::log_collections) |
 //! | weak references | [`new_weak`](Scope::new_weak), [`new_weak_with`](Scope::new_weak_with) a callback, [`target`](Scope::target); [`set_weak_field`](Scope::set_weak_field) |
 //! | ephemerons, weak maps | [`new_ephemeron`](Scope::new_ephemeron); [`new_weak_map`](Scope::new_weak_map) with a [`WeakMode`] |
+//! | weak sets | [`new_weak_set`](Scope::new_weak_set), [`weak_set_find`](Scope::weak_set_find): interned strings |
 //! | finalizers | [`TypeBuilder::finalizer`], which gets a [`FinalizerScope`], in a [`FinalizeOrder`]; [`register_finalizer`](Scope::register_finalizer), [`Heap::finalize_all`] |
 //! | host values | [`allocate_host`](Scope::allocate_host), [`add_external_bytes`](Scope::add_external_bytes) |
 //! | immortal objects | [`make_immortal`](Scope::make_immortal), [`freeze`](Scope::freeze) |
 //! | limits | [`set_limits`](Scope::set_limits), [`on_soft_limit`](Scope::on_soft_limit), [`on_out_of_memory`](Scope::on_out_of_memory), which get a [`LimitScope`] |
 //! | reports | [`Heap::statistics`], [`Heap::leak_report`], [`Heap::last_report`], [`Scope::objects`], [`Scope::count_of`], [`Heap::verify`] |
+//! | why it is alive | [`why_alive`](Scope::why_alive), [`referrers_of`](Scope::referrers_of), [`objects_of`](Scope::objects_of), [`count_of_type`](Scope::count_of_type) |
 //!
 //! What `tally.h` has and this crate has not: trace functions, and functions that clear weak slots, since they are run on
 //! raw memory in the middle of a collection; ephemerons of a host's own types, whose reader must hold the key, which
@@ -137,6 +139,8 @@ mod type_builder;
 mod type_error;
 mod weak;
 mod weak_map;
+mod weak_set;
+mod why_alive;
 
 pub use errors::FinalizerError;
 pub use field::{Ref, Value};
@@ -149,6 +153,7 @@ pub use options::{HeapOptions, Plan};
 pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder, TypeId};
 pub use type_error::TypeError;
+pub use why_alive::Holder;
 
 /// The result of [`Heap::last_report`].
 ///
@@ -278,6 +283,21 @@ pub use tally_heap::services::inventory::LeakReport;
 /// ```
 #[doc(inline)]
 pub use tally_heap::services::inventory::OfType;
+/// A root in a [`Holder`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, Holder, Root, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let node = TypeBuilder::new("Node", 8).register()?;
+/// let mut scope = heap.scope();
+/// let node = scope.allocate(node)?;
+/// scope.make_immortal(scope.get(node));
+/// assert_eq!(scope.referrers_of(scope.get(node)), [Holder::Root(Root::Handle), Holder::Root(Root::Immortal)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_heap::services::reach::Root;
 /// The argument of [`Scope::new_weak_map`].
 ///
 /// ```

@@ -241,6 +241,28 @@ impl<'h> Scope<'h> {
         self.safepoint(|inner| InnerHeap::step(inner, nanoseconds(time)))
     }
 
+    /// The same, as large as the work that the collector owes for `bytes` of allocation: some 2 ms for each MiB.
+    pub fn collect_for_bytes(&mut self, bytes: u64) -> bool {
+        self.safepoint(|inner| InnerHeap::step_bytes(inner, bytes))
+    }
+
+    /// Bytes of the objects that are not known to be dead, young ones included.
+    ///
+    /// ```
+    /// # use tally::{Heap, HeapOptions, TypeBuilder};
+    /// # let mut heap = Heap::new(HeapOptions::new())?;
+    /// let page = TypeBuilder::new("Page", 4096).register()?;
+    /// let mut scope = heap.scope();
+    /// scope.nested().allocate(page)?;
+    /// let before = scope.live_bytes();
+    /// while !scope.collect_for_bytes(1 << 20) {}
+    /// assert!(before >= 4096 && scope.live_bytes() == 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn live_bytes(&self) -> u64 {
+        self.leaf(InnerHeap::live_bytes)
+    }
+
     /// Runs an epoch: most of what died since the last one goes, and its finalizers run.
     pub fn epoch(&mut self) {
         self.safepoint(InnerHeap::epoch);
@@ -264,6 +286,11 @@ impl<'h> Scope<'h> {
     /// Bytes allocated between two epochs; fewer than 4096 mean 4096.
     pub fn set_epoch_bytes(&self, bytes: u64) {
         self.leaf(|inner| inner.set_epoch_bytes(bytes));
+    }
+
+    /// Says each epoch, collection, round or mark from now on in a line on standard error, or no more.
+    pub fn log_collections(&self, on: bool) {
+        self.leaf(|inner| inner.log_collections(on));
     }
 
     /// The longest stop to aim at; `None` for no goal.

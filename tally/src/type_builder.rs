@@ -246,6 +246,10 @@ impl TypeBuilder {
         // SAFETY: none of the three is ever freed.
         let descriptor = Box::leak(Box::new(unsafe { self.descriptor(fixed, element, name) }));
         let id = type_registry::register(descriptor).map_err(|error| self.error(None, error.fault.to_string()))?;
+        let fixed = self.fields.iter().map(|(name, offset)| (name, offset.to_string()));
+        let element = self.element.iter().map(|(name, offset)| (name, format!("+{offset}")));
+        let named = fixed.chain(element).map(|(name, at)| format!("{at} {}", name.replace(char::is_whitespace, "_")));
+        id.info().tell_field_names(&named.collect::<Vec<_>>().join(" "));
         if let Some(finalize) = self.finalize {
             finalizer::enter(id.info().id, finalize);
         }

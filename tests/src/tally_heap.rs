@@ -292,6 +292,7 @@ impl Globals {
             globals: roots.as_ptr(),
             root_count: 0,
             roots: std::ptr::null(),
+            names: std::ptr::null(),
         });
         // SAFETY: record, roots and slots live in boxes until `drop` has undone the registration.
         unsafe { registry::register(&raw const *record) }.expect("a module of globals only is in order");

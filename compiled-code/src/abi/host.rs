@@ -20,6 +20,10 @@ safepoint_shim! {
     tally_step => step
 }
 safepoint_shim! {
+    /// `int32_t tally_step_bytes(uint64_t bytes)`: a step as large as the work for so much allocation.
+    tally_step_bytes => step_bytes
+}
+safepoint_shim! {
     /// `void tally_for_each_object(void (*visit)(void *, const char *, uint64_t, void *), void *context)`.
     tally_for_each_object => for_each_object
 }
@@ -61,6 +65,13 @@ extern "C" fn step(ns: u64) -> i32 {
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
     Heap::step(unsafe { HeapEntry::of(heap) }, ns).into()
+}
+
+extern "C" fn step_bytes(bytes: u64) -> i32 {
+    // SAFETY: [ALONE] borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: compiled code holds no reference to its heap.
+    Heap::step_bytes(unsafe { HeapEntry::of(heap) }, bytes).into()
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
@@ -130,6 +141,16 @@ pub unsafe extern "C" fn tally_is_running() -> i32 {
     unsafe { thread_heap() }.is_running().into()
 }
 
+/// `uint64_t tally_live_bytes(void)`: bytes of the objects that are not known to be dead.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_live_bytes() -> u64 {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    unsafe { thread_heap() }.live_bytes()
+}
+
 /// `void tally_set_epoch_bytes(uint64_t bytes)`: sets the bytes allocated between two epochs.
 ///
 /// # Safety
@@ -148,6 +169,16 @@ pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
 pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_pause_goal(ns);
+}
+
+/// `void tally_log_collections(int32_t on)`: says each collection in a line on standard error, or no more.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_log_collections(on: i32) {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    unsafe { thread_heap() }.log_collections(on != 0);
 }
 
 /// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.

@@ -7,7 +7,7 @@ use std::ffi::c_char;
 use tally_heap::descriptor::TypeDescriptor;
 
 /// The version of the layouts below.
-pub const MODULE_VERSION: u32 = 1;
+pub const MODULE_VERSION: u32 = 2;
 
 /// One module's record.
 #[repr(C)]
@@ -36,6 +36,8 @@ pub struct ModuleRecord {
     pub root_count: u64,
     /// Names and descriptors of the stack roots.
     pub roots: *const RootInfo,
+    /// Names of fields and lines of roots, a C string or null: `names` says how it reads.
+    pub names: *const c_char,
 }
 
 /// A type's header word and cell size for inline allocation; filled at registration.
@@ -98,7 +100,7 @@ pub struct RootInfo {
 
 const _: () = {
     use std::mem::{offset_of, size_of};
-    assert!(size_of::<ModuleRecord>() == 80);
+    assert!(size_of::<ModuleRecord>() == 88);
     assert!(offset_of!(ModuleRecord, name) == 8);
     assert!(offset_of!(ModuleRecord, stack_maps) == 16);
     assert!(offset_of!(ModuleRecord, stack_maps_size) == 24);
@@ -108,6 +110,7 @@ const _: () = {
     assert!(offset_of!(ModuleRecord, globals) == 56);
     assert!(offset_of!(ModuleRecord, root_count) == 64);
     assert!(offset_of!(ModuleRecord, roots) == 72);
+    assert!(offset_of!(ModuleRecord, names) == 80);
     assert!(size_of::<TypeHandle>() == 16 && offset_of!(TypeHandle, meta) == 8 && offset_of!(TypeHandle, cell) == 12);
     assert!(size_of::<GlobalRoot>() == 24);
     assert!(size_of::<RootInfo>() == 32 && offset_of!(RootInfo, how) == 8 && offset_of!(RootInfo, name) == 16);

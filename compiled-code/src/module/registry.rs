@@ -2,6 +2,7 @@
 //! read (`loaded`).
 
 use crate::module::loaded;
+use crate::module::names::{self, RootPlaces};
 use crate::module::record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord,
     TypeHandle,
@@ -21,6 +22,8 @@ struct Registered {
     plan: Plan,
     counts: bool,
     name: String,
+    /// Address of the text that names fields and places of roots, or 0.
+    names: u64,
 }
 
 // SAFETY: the descriptors are constants that are only compared.
@@ -146,7 +149,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         descriptors.push(handle.descriptor);
     }
     let counts = record.flags & MODULE_FLAG_COUNTS != 0;
-    modules_mut().insert(module as u64, Registered { descriptors, plan, counts, name });
+    modules_mut().insert(module as u64, Registered { descriptors, plan, counts, name, names: record.names as u64 });
     global_roots::add(module as u64, globals);
     Ok(())
 }
@@ -160,7 +163,7 @@ pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleErr
     if let Some((other, other_module)) = other_plan(plan) {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
-    modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name });
+    modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0 });
     Ok(())
 }
 
@@ -185,6 +188,20 @@ pub(crate) fn counts_are_wanted() -> bool {
 /// Returns the plan for a heap of compiled code, and fixes it for the process: heaps outlive modules.
 pub(crate) fn plan_for_heap() -> Plan {
     *PLAN_OF_HEAPS.get_or_init(plan)
+}
+
+/// Tells the types of all modules the names of their fields, and returns the places of all roots, as far as the modules
+/// have kept them: before a report.
+pub(crate) fn take_names() -> RootPlaces {
+    let mut places = RootPlaces::new();
+    for module in modules().values() {
+        // SAFETY: a C string constant of a module that is registered, or null.
+        let Some(text) = (unsafe { text(module.names as *const c_char) }) else { continue };
+        let types = module.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
+        names::tell_fields(&text, &types.map(TypeId::info).collect::<Vec<_>>());
+        names::add_places(&text, &mut places);
+    }
+    places
 }
 
 static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();

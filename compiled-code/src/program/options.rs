@@ -3,6 +3,7 @@
 //! Both are read here, so that the same words mean the same and a wrong value gets the same message.
 
 use std::path::PathBuf;
+use std::time::Instant;
 use tally_heap::heap::{HeapOptions, MARK_NS, ZEAL_LOOKS};
 use tally_heap::services::control::EPOCH_BYTES_MIN;
 
@@ -30,6 +31,10 @@ pub struct RunOptions {
     pub zeal: bool,
     /// Collect fully at exit and report what is left.
     pub leak_check: bool,
+    /// Say each collection in a line on standard error.
+    pub log_collections: bool,
+    /// The name of a type: say at exit why its objects are alive.
+    pub why: Option<String>,
     /// The allocation that finds no room, counted from 1.
     pub fail_allocation: Option<u64>,
     /// Units of work of each slice, in place of a length of time: runs repeat exactly.
@@ -57,9 +62,12 @@ pub enum OptionError {
          such as stats.json, ./stats or /dev/stdout"
     )]
     Stats(String),
-    /// The name of a file that is no UTF-8.
-    #[error("`{0}` is no UTF-8; name a file whose name is")]
+    /// The name of a file or of a type that is no UTF-8.
+    #[error("`{0}` is no UTF-8; give a name that is")]
     Unreadable(String),
+    /// Nothing that can be logged.
+    #[error("`{0}` cannot be logged; write collections")]
+    Log(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
     Switch(String),
@@ -130,6 +138,29 @@ pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
     }
 }
 
+/// Reads what is to be logged: `collections`, or nothing.
+///
+/// # Errors
+/// [`OptionError::Log`].
+pub fn parse_log(text: &str) -> Result<bool, OptionError> {
+    match text {
+        "collections" => Ok(true),
+        "" | "0" => Ok(false),
+        _ => Err(OptionError::Log(text.to_owned())),
+    }
+}
+
+/// Reads the name of a type; an empty one is none.
+///
+/// # Errors
+/// [`OptionError::Unreadable`].
+pub fn parse_type_name(text: &str) -> Result<Option<String>, OptionError> {
+    match text.contains(char::REPLACEMENT_CHARACTER) {
+        true => Err(OptionError::Unreadable(text.to_owned())),
+        false => Ok((!text.is_empty()).then(|| text.to_owned())),
+    }
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),
@@ -150,7 +181,8 @@ impl RunOptions {
             mark_ns: MARK_NS,
             slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: self.pause_goal_ns,
-            count_objects: self.stats.is_some() || self.leak_check || self.zeal,
+            count_objects: self.stats.is_some() || self.leak_check || self.zeal || self.log_collections,
+            log_since: self.log_collections.then(Instant::now),
             slice_units: self.slice_units,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
@@ -160,7 +192,7 @@ impl RunOptions {
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
+    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_LOG`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
     /// `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), no option is set.
     ///
     /// # Errors
@@ -192,6 +224,8 @@ impl RunOptions {
             stats: get(read("TALLY_STATS"), "TALLY_STATS", parse_stats)?.flatten(),
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
+            log_collections: get(read("TALLY_LOG"), "TALLY_LOG", parse_log)?.unwrap_or(false),
+            why: get(read("TALLY_WHY"), "TALLY_WHY", parse_type_name)?.flatten(),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
             slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
         })
@@ -228,7 +262,7 @@ mod tests {
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
         }
         let others = ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"];
-        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS"]) {
+        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS", "TALLY_LOG"]) {
             let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
@@ -258,6 +292,8 @@ mod tests {
                 "TALLY_STATS" => "figures.json",
                 "TALLY_ZEAL" => "1",
                 "TALLY_LEAK_CHECK" => "0",
+                "TALLY_WHY" => "Node",
+                "TALLY_LOG" => "collections",
                 "TALLY_FAIL_ALLOCATION" => "17",
                 "TALLY_SLICE_UNITS" => "4096",
                 _ => return None,
@@ -267,13 +303,14 @@ mod tests {
         let options = RunOptions::from_variables(read).expect("all are right");
         assert_eq!((options.heap_limit, options.epoch_bytes), (Some(64 << 20), Some(1 << 20)));
         assert_eq!((options.pause_goal_ns, options.fail_allocation), (Some(2_000_000), Some(17)));
-        assert_eq!((options.zeal, options.leak_check), (true, false));
+        assert_eq!((options.zeal, options.leak_check, options.why.as_deref()), (true, false, Some("Node")));
         assert_eq!(options.stats, Some(StatsTarget::File(PathBuf::from("figures.json"))));
         let heap = options.heap_options();
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
         assert_eq!((options.slice_units, heap.slice_units), (Some(4096), Some(4096)));
         assert!(heap.zeal && heap.count_objects, "figures that are shown are counted");
+        assert!(options.log_collections && heap.log_since.is_some());
         for (text, target) in [
             ("", None),
             ("0", None),

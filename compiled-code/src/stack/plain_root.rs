@@ -4,6 +4,7 @@ use tally_heap::memory::range;
 use tally_heap::{ObjectRef, Slot};
 
 /// Calls `found` with the object that the root at `slot` holds.
+#[inline(always)]
 pub(crate) fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
     // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
     let word = unsafe { Slot::from_address(slot) }.read();

@@ -55,6 +55,24 @@ fn allocate_garbage(m: &mut Mutator, objects: usize) {
     }
 }
 
+/// As Lua's `collectgarbage("count")` and `("step", n)`: what is counted rises with allocation, and steps for bytes bring it down.
+#[test]
+fn live_bytes_rise_with_allocation_and_fall_with_steps_for_bytes() {
+    each_plan(|mut m| {
+        m.heap().stop();
+        let first = m.heap().live_bytes();
+        drop_ring(&mut m, 2000);
+        let full = m.heap().live_bytes();
+        assert!(full >= first + 2000 * 32, "{full}");
+        let heap = &raw mut *m.heap();
+        // SAFETY: [HELD] the mutator's heap, which nothing borrows meanwhile.
+        let step = || tally_heap::Heap::step_bytes(unsafe { tally_heap::heap::HeapEntry::of(heap) }, 4096);
+        let steps = (0..100_000).take_while(|_| !step()).count();
+        assert!(steps < 100_000 && m.heap().live_bytes() <= first, "{steps} steps, {} bytes", m.heap().live_bytes());
+        assert!(!m.heap().is_running(), "an explicit request leaves it stopped");
+    });
+}
+
 /// scenario 30, 39: epochs, drains and trials wait, whatever is allocated and polled; what is asked for is done.
 #[test]
 fn nothing_dies_while_the_collector_is_stopped() {

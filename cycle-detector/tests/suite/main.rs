@@ -30,5 +30,7 @@ mod weak;
 mod weak_callbacks;
 mod weak_maps;
 mod weak_random;
+mod weak_sets;
 mod weak_slices;
+mod why_alive;
 mod wide_objects;

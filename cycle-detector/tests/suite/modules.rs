@@ -25,6 +25,7 @@ fn record() -> ModuleRecord {
         globals: null(),
         root_count: 0,
         roots: null(),
+        names: null(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use clap::Args;
 use tally_compiled::program::options::{
-    OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
+    OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
 };
 
 use crate::emit::level::Level;
@@ -44,6 +44,9 @@ pub(super) struct Compiling {
     /// Put small objects that cannot escape on the stack, at --opt 2 and 3
     #[arg(long)]
     stack_objects: bool,
+    /// Keep the names of fields and the lines of roots, for TALLY_WHY; a module that asks why objects are alive keeps its own
+    #[arg(long = "names")]
+    keep_names: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
@@ -70,6 +73,12 @@ pub(super) struct Running {
     /// Collect fully at exit, list the objects that are left by type, and exit with status 3 if there are any
     #[arg(long)]
     leak_check: bool,
+    /// Say WHAT in lines on standard error: collections, each with its time, stops, bytes and objects
+    #[arg(long, value_name = "WHAT", value_parser = parse_log)]
+    log: Option<bool>,
+    /// Say at exit why objects of TYPE are alive, which is the name of a type
+    #[arg(long, value_name = "TYPE")]
+    why: Option<String>,
     /// Make the N-th allocation fail, as if the heap were full
     #[arg(long, value_name = "N", value_parser = parse_allocation)]
     fail_allocation: Option<u64>,
@@ -91,7 +100,7 @@ impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
-        let warns = !self.no_warnings;
+        let (warns, names) = (!self.no_warnings, self.keep_names);
         let patterns = self.save_counts;
         let (level, stack_objects) = (self.level, self.stack_objects);
         CompileOptions {
@@ -99,6 +108,7 @@ impl Compiling {
             gc_names,
             roots,
             zeal,
+            names,
             warns,
             patterns,
             stack_objects,
@@ -122,6 +132,8 @@ impl Running {
             stats: self.stats.as_ref().map_or(base.stats, |stats| stats.0.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
+            log_collections: self.log.unwrap_or(base.log_collections),
+            why: self.why.clone().or(base.why),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
         }
@@ -148,6 +160,8 @@ mod tests {
             epoch_bytes: Some(4096),
             pause_goal: None,
             leak_check: false,
+            log: Some(true),
+            why: Some("Node".to_owned()),
             fail_allocation: Some(7),
         };
         let environment =
@@ -157,6 +171,8 @@ mod tests {
             epoch_bytes: Some(4096),
             stats: Some(StatsTarget::Stderr),
             leak_check: true,
+            log_collections: true,
+            why: Some("Node".to_owned()),
             fail_allocation: Some(7),
             ..RunOptions::default()
         };

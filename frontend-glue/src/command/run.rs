@@ -47,7 +47,8 @@ pub(super) struct Run {
 
 const EPILOGUE: &str = "\
 Options of the heap can also be given as TALLY_STATS, TALLY_HEAP_LIMIT, TALLY_EPOCH_BYTES,
-TALLY_PAUSE_GOAL, TALLY_ZEAL=1 and TALLY_LEAK_CHECK=1, as for built executables.
+TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1, TALLY_LOG=collections and TALLY_WHY=TYPE,
+as for built executables.
 
 Examples:
   tally run program.ll
@@ -57,7 +58,8 @@ Examples:
 impl Run {
     pub(super) fn execute(self, net: CrashNet) -> Result<(), Failure> {
         let run_options = self.running.run_options(self.zeal)?;
-        let compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
+        let mut compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
+        compile_options.names |= run_options.why.is_some();
         let objects = pipeline::compile(&self.files, &compile_options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         super::warnings::report(&objects, &self.messages);

@@ -5,6 +5,7 @@
 //!   @tally.types      one handle per type that the module allocates; the runtime fills in the type id
 //!   @tally.globals    slots in global variables that hold references
 //!   @tally.roots      id, descriptor, name and function of every stack root
+//!   a text            names of fields and lines of roots, where they are asked for (tally_compiled::module::names)
 //!   @__LLVM_StackMaps the module's own stack maps: external and hidden, it binds to the label in this very object
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
 //! ```
@@ -21,6 +22,7 @@ use super::runtime::declare;
 use crate::emit::appending::{append_used, prepend_structor};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 use tally_compiled::module::record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo,
@@ -38,6 +40,8 @@ pub(super) struct ModuleTables {
     /// The same as global and offset: one word has many constant addresses, and must be registered once.
     global_set: HashSet<(Value, u64)>,
     roots: Vec<(NamedRoot, Option<Value>)>,
+    /// Names of fields and places of roots, in a module that keeps names.
+    pub(super) names: String,
     plan: Plan,
     /// The stack maps are those of statepoints.
     pub(super) has_statepoints: bool,
@@ -52,6 +56,7 @@ impl ModuleTables {
             globals: Vec::new(),
             global_set: HashSet::new(),
             roots: Vec::new(),
+            names: String::new(),
             plan,
             has_statepoints: false,
         }
@@ -80,6 +85,9 @@ impl ModuleTables {
     }
 
     pub(super) fn stack_roots(&mut self, function: Value, roots: &[Root]) {
+        for (root, place) in roots.iter().filter_map(|root| Some((root, root.place.as_ref()?))) {
+            _ = writeln!(self.names, "@{} {} {}", root.id, place.line, place.file);
+        }
         self.roots.extend(roots.iter().map(|root| {
             let named = NamedRoot {
                 id: root.id,
@@ -121,6 +129,7 @@ impl ModuleTables {
         let roots = self.emit_roots(module);
         let stack_maps = module.add_global("__LLVM_StackMaps", module.integer(8));
         stack_maps.set_visibility(Visibility::Hidden);
+        let names = if self.names.is_empty() { module.pointer().null() } else { module.text_global(&self.names) };
         let count = |length: usize| builder.i64(length as u64);
         let record = module.structure_constant(&[
             builder.i32(u64::from(MODULE_VERSION)),
@@ -134,6 +143,7 @@ impl ModuleTables {
             globals,
             count(self.roots.len()),
             roots,
+            names,
         ]);
         assert_layout(module, record.type_of(), size_of::<ModuleRecord>(), 7, offset_of!(ModuleRecord, global_count));
         let record = table(module, "tally.module", record, false);

@@ -24,6 +24,8 @@ pub struct LowerOptions {
     pub context: ContextAccess,
     /// Stop and check everywhere.
     pub zeal: bool,
+    /// Keep the names of fields and the lines of roots, for reports.
+    pub names: bool,
     /// Other strategy names, and their plans.
     pub gc_names: Vec<(String, Plan)>,
     /// The references that get roots beside those that the module writes.
@@ -56,6 +58,7 @@ impl Default for LowerOptions {
         LowerOptions {
             context: ContextAccess::Symbol,
             zeal: false,
+            names: false,
             gc_names: Vec::new(),
             roots: Roots::default(),
             root_liveness: true,

@@ -14,6 +14,7 @@
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
+use crate::llvm::value::Place;
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::named_root::root_id;
 use crate::lower::{LowerOptions, Mitigation};
@@ -30,6 +31,8 @@ pub(crate) struct Root {
     /// The id in stack maps.
     pub(crate) id: u64,
     pub(crate) name: String,
+    /// Where the program made it a root, in a module that keeps names.
+    pub(crate) place: Option<Place>,
     /// Whether no one wrote it: it holds the base of what is derived from it, and no call returns another.
     pub(crate) inferred: bool,
 }
@@ -66,13 +69,14 @@ pub(super) fn clean(
     for call in gcroots {
         let slot = rooted_variable(call.argument(0)).expect("verified: a gcroot names an alloca");
         let how = Some(call.argument(1)).filter(|how| !how.is_null());
+        let place = if options.names { call.value().debug_place() } else { None };
         call.value().erase();
         known.entry(slot).or_insert_with(|| {
             let number = roots.len();
             let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
             let id = root_id(options.identity(), &function.name(), &name, number);
             let bytes = slot_bytes(builder.module(), slot).expect("verified: a root has a constant size");
-            roots.push(Root { slot, how, bytes, id, name, inferred: slot.has_mark(INFERRED) });
+            roots.push(Root { slot, how, bytes, id, name, place, inferred: slot.has_mark(INFERRED) });
         });
     }
     if options.has(Mitigation::HoistedRoots) {

@@ -14,7 +14,7 @@
 mod fields;
 mod sites;
 
-pub(super) use fields::name_fields;
+pub(super) use fields::{name_fields, names_of_fields};
 pub(super) use sites::name_values;
 
 use super::runtime::declare;

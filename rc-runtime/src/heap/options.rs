@@ -1,6 +1,7 @@
 //! What a heap can be set up with.
 
 use crate::plan::Plan;
+use std::time::Instant;
 
 /// How a heap is set up.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub struct HeapOptions {
     pub block_log_after: u16,
     /// Entries that the mark stack and the candidate buffer may hold: as if there were no memory for more.
     pub list_entries_max: Option<usize>,
+    /// A line on standard error for each collection, with its time since then.
+    pub log_since: Option<Instant>,
     /// Count allocated objects by walking retired holes.
     pub count_objects: bool,
     /// The allocation that finds no room, counted from 1 (`limits`).
@@ -65,6 +68,7 @@ impl Default for HeapOptions {
             slice_units: None,
             block_log_after: 64,
             list_entries_max: None,
+            log_since: None,
             count_objects: true,
             fail_allocation: None,
             zeal: false,

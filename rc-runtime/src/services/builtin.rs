@@ -100,6 +100,30 @@ static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry wi
 /// Key, value, number.
 static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
 
+/// Bytes of a weak set.
+pub(crate) const WEAK_SET_BYTES: u64 = 48;
+/// A weak set, as `weak_set` says: table, and five words.
+static WEAK_SET: Builtin = Builtin::new(TypeDescriptor::plain(c"weak set", WEAK_SET_BYTES, &[0]).acyclic());
+/// Its table: the number of words, the words.
+static WEAK_SET_TABLE: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"table of a weak set", 8, &[]).with_tail(0, 8, &[]));
+
+/// The type of weak sets.
+pub fn weak_set() -> &'static TypeInfo {
+    WEAK_SET.info()
+}
+
+/// The type of their tables.
+pub fn weak_set_table() -> &'static TypeInfo {
+    WEAK_SET_TABLE.info()
+}
+
+/// Whether the object is a weak set.
+#[inline]
+pub fn is_weak_set(object: ObjectRef) -> bool {
+    WEAK_SET.is_type_of(object)
+}
+
 /// The type of weak maps.
 pub fn weak_map() -> &'static TypeInfo {
     WEAK_MAP.info()

@@ -12,8 +12,9 @@
 
 use crate::at_work::AT_WORK;
 use crate::epoch_driver;
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::range;
+use std::time::Instant;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
@@ -21,6 +22,9 @@ pub const EPOCH_BYTES_MIN: u64 = 4096;
 pub const CHUNK_UNITS: i64 = 1024;
 /// No slice is shorter, in nanoseconds.
 pub(crate) const SLICE_NS_MIN: u64 = 10_000;
+
+/// Time of a step for a byte of allocation: passes do a unit of work for each four bytes, and that takes eight nanoseconds.
+const STEP_NS_PER_BYTE: u64 = 2;
 
 /// Bit of `Heap::stopped`: the program has asked for it.
 const BY_PROGRAM: u8 = 1;
@@ -54,6 +58,17 @@ impl Heap {
         }
     }
 
+    /// A step as large as the work that the collector owes for `bytes` of allocation.
+    pub fn step_bytes(heap: HeapEntry, bytes: u64) -> bool {
+        Heap::step(heap, bytes.saturating_mul(STEP_NS_PER_BYTE))
+    }
+
+    /// Bytes of the objects that are not known to be dead, with those allocated since the last flip.
+    pub fn live_bytes(&mut self) -> u64 {
+        self.count_from_now_on();
+        self.statistics_with_young().live_bytes
+    }
+
     /// Undoes [`stop`](Self::stop): the next safepoint looks for work.
     pub fn restart(&mut self) {
         self.stopped &= !BY_PROGRAM;
@@ -78,6 +93,14 @@ impl Heap {
         self.options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
         self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
         self.prompt.sliced_drains = ns != 0;
+    }
+
+    /// Says each collection from now on in a line on standard error, or no more.
+    pub fn log_collections(&mut self, on: bool) {
+        if on {
+            self.count_from_now_on();
+        }
+        self.options.log_since = on.then(Instant::now);
     }
 
     /// Counts allocations from now on, if they are not counted yet; the current hole from its start.

@@ -113,6 +113,21 @@ impl Heap {
         (spent, !node.is_some())
     }
 
+    /// The keys of an ephemeron; none of another object.
+    pub(crate) fn keys_of(&self, object: ObjectRef) -> impl Iterator<Item = ObjectRef> + '_ {
+        let first = if object.type_info().ephemeron { self.first_slot(object) } else { 0 };
+        let specials = &self.services.specials;
+        let keys = specials.slots_from(first).filter(|&link| specials.links[link].is_key());
+        keys.filter_map(|link| specials.at(specials.links[link].target))
+    }
+
+    /// The ephemerons whose key the object is.
+    pub(crate) fn ephemerons_of(&self, key: ObjectRef) -> impl Iterator<Item = ObjectRef> + '_ {
+        let specials = &self.services.specials;
+        let keys = specials.records.get(self.number_of(key)).map_or(0, |record| record.keys);
+        specials.list_from(Node::of_link(keys)).map(|node| specials.holder_of(node))
+    }
+
     /// The references of the ephemerons whose key the object is; they are released when it goes.
     pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
         let mut values = List::new();

@@ -41,7 +41,7 @@ pub const SLOT_UNITS: i64 = 24;
 ///
 /// ```text
 /// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
-/// node_and_flags    bits 0 to 15: its upper bits; 16 to 18: flags
+/// node_and_flags    bits 0 to 15: its upper bits; 16 to 18: flags; 20 to 31: the number of the weak set that it is in
 /// ```
 #[derive(Debug, Default)]
 pub struct Special {
@@ -68,6 +68,10 @@ pub(crate) const AWAITS_FINALIZER: u32 = 1 << 17;
 /// Prompt plan: its reclaim has begun, and goes on in the next slice.
 pub(crate) const FADES: u32 = 1 << 18;
 
+/// In a record: where the number of a weak set begins, and the highest.
+const SET_BITS_AT: u32 = 20;
+pub(crate) const SET_MAX: u32 = (1 << (32 - SET_BITS_AT)) - 1;
+
 /// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
 const LONE: u32 = LAST_NUMBER + 1;
 
@@ -82,6 +86,8 @@ pub struct Rest {
     pub(crate) host: Option<crate::services::external::HostValue>,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
+    /// Its number, of a weak set; 0: it is none.
+    pub(crate) set: u32,
     /// Its place in the post-clear queue.
     pub(crate) post_clear: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
@@ -108,7 +114,7 @@ impl Special {
 
     /// Whether anything but its slots needs it.
     fn is_needed(&self) -> bool {
-        self.referrers().is_some() || self.keys != 0 || self.rest != 0 || self.has(FADES)
+        self.has_referrers() || self.keys != 0 || self.rest != 0 || self.has(FADES)
     }
 
     /// The object's address; 0: no record.
@@ -122,9 +128,20 @@ impl Special {
         unsafe { ObjectRef::of_word(self.address()) }
     }
 
-    /// Whether weak references to it exist.
+    /// Whether weak references to it exist, or it is in a weak set.
     pub fn has_referrers(&self) -> bool {
-        self.referrers().is_some()
+        self.referrers().is_some() || self.set_number() != 0
+    }
+
+    /// The number of the weak set that it is in; 0: none.
+    pub(crate) fn set_number(&self) -> u32 {
+        self.node_and_flags >> SET_BITS_AT
+    }
+
+    /// It is in the weak set with that number, or in none.
+    pub(crate) fn set_set(&mut self, number: u32) {
+        debug_assert!(number <= SET_MAX);
+        self.node_and_flags = self.node_and_flags & ((1 << SET_BITS_AT) - 1) | number << SET_BITS_AT;
     }
 
     /// Weak references to it.
@@ -160,7 +177,12 @@ pub(crate) fn address_of(place: u64) -> u64 {
 impl Rest {
     fn is_needed(&self) -> bool {
         let hosts = self.external != 0 || self.host.is_some();
-        hosts || self.registration != 0 || self.post_clear.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
+        hosts
+            || self.registration != 0
+            || self.post_clear.is_some()
+            || self.map != 0
+            || self.set != 0
+            || self.next_ephemeron.1.is_some()
     }
 }
 
@@ -181,6 +203,8 @@ pub struct Specials {
     /// The sum of those.
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
+    /// The weak sets, by number, from 1 on.
+    pub(crate) sets: List<Option<ObjectRef>>,
     /// The work to do when the collector has returned.
     pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead

@@ -37,3 +37,27 @@ pub(super) fn may_reach_itself(start: &TypeDescriptor) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::descriptor::TypeDescriptor;
+    use crate::type_registry::describe;
+
+    #[test]
+    fn acyclic_follows_from_declared_fields() {
+        static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 24, &[]);
+        static FIELDS: [Option<&TypeDescriptor>; 1] = [Some(&TEXT)];
+        let name = TypeDescriptor::plain(c"Name", 8, &[0]);
+        assert!(describe(&name).expect("sound").may_be_cyclic, "a field of unknown type may hold anything");
+        let name = name.with_field_types(&FIELDS);
+        assert!(!describe(&name).expect("sound").may_be_cyclic);
+        assert!(!describe(&TEXT).expect("sound").may_be_cyclic);
+    }
+
+    #[test]
+    fn a_type_that_reaches_itself_through_another_is_cyclic() {
+        static PARENT: TypeDescriptor = TypeDescriptor::plain(c"Parent", 8, &[0]).with_field_types(&[Some(&CHILD)]);
+        static CHILD: TypeDescriptor = TypeDescriptor::plain(c"Child", 8, &[0]).with_field_types(&[Some(&PARENT)]);
+        assert!(describe(&PARENT).expect("sound").may_be_cyclic);
+    }
+}

@@ -3,6 +3,7 @@
 //! A [`Site`] is a constant of a module, which may be unloaded while its objects live on; so a [`Place`] is a copy. Places are
 //! numbered, because every object has one or two of them.
 
+use crate::type_registry::field_names;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 
@@ -78,14 +79,7 @@ impl Site {
         // SAFETY: the lowering emits a C string constant.
         let text = unsafe { CStr::from_ptr(self.fields) }.to_string_lossy();
         let fields = text.lines().find_map(|line| line.strip_prefix(type_name)?.strip_prefix(' '));
-        let mut words = fields.unwrap_or_default().split(' ');
-        let mut found = None;
-        while let (Some(at), Some(name)) = (words.next().and_then(|it| it.parse::<u64>().ok()), words.next()) {
-            if at <= offset && found.is_none_or(|(before, _)| before <= at) {
-                found = Some((at, name));
-            }
-        }
-        match found {
+        match field_names::find(fields.unwrap_or_default(), offset) {
             Some((at, name)) if at == offset => format!("the field `{name}`, "),
             Some((_, name)) => format!("inside the field `{name}`, "),
             None => String::new(),

@@ -10,3 +10,4 @@ mod random;
 mod services;
 mod type_builder;
 mod weak;
+mod why_alive;

@@ -58,6 +58,11 @@ int main(void) {
     while (!tally_step(1000)) continue;
     printf("died in steps: %s\n", freed() - before >= 99998 ? "nearly all" : "too few");
     printf("running: %d\n", tally_is_running());
+    uint64_t bytes = tally_live_bytes();
+    drop_rings(1000);
+    printf("more bytes live: %d\n", tally_live_bytes() >= bytes + 2000 * sizeof(Node));
+    while (!tally_step_bytes(1 << 20)) continue;
+    printf("fewer after steps: %d\n", tally_live_bytes() <= bytes);
     tally_restart();
     printf("running: %d\n", tally_is_running());
 

@@ -55,6 +55,85 @@ fn build(name: &str, plan: &str, executable: &Path) -> std::process::Output {
     run_tally(&arguments, &[])
 }
 
+#[test]
+fn a_program_interns_texts_in_a_weak_set() {
+    in_every_way("weak_set.c");
+}
+
+/// Names of fields and lines of roots are there, since the program asks.
+#[test]
+fn a_program_asks_why_its_objects_are_alive() {
+    in_every_way("why_alive.c");
+}
+
+/// By the option and by the variable; an executable that was built with `--names` has the names of fields, too.
+#[test]
+fn at_exit_paths_lead_to_the_objects_of_a_type() {
+    for plan in PLANS {
+        let options = ["run", "--plan", plan, "--why", "Node"].map(OsString::from);
+        let all = [options.to_vec(), vec![program("why_alive_at_exit.c").into()]].concat();
+        let ran = run_tally(&all, &[]);
+        let said = without_addresses(&String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success() && said == expected("why_alive_at_exit.c"), "{plan}: {}", describe(&ran));
+        let folder = tempfile::tempdir().expect("a folder");
+        for (names, field) in [(false, "byte 0"), (true, "newest")] {
+            let executable = folder.path().join("program");
+            let mut arguments = ["build", "--plan", plan].map(OsString::from).to_vec();
+            arguments.extend(names.then(|| OsString::from("--names")));
+            arguments.extend([program("why_alive_at_exit.c").into(), OsString::from("-o"), executable.clone().into()]);
+            let built = run_tally(&arguments, &[]);
+            assert!(built.status.success(), "{}", describe(&built));
+            let ran = run::<&str>(&executable, &[], &[("TALLY_WHY", "Node")]);
+            let said = without_addresses(&String::from_utf8_lossy(&ran.stderr));
+            let wanted = expected("why_alive_at_exit.c").replace("newest", field);
+            assert!(ran.status.success() && said == wanted, "{plan}, names {names}: {}", describe(&ran));
+            let none = run::<&str>(&executable, &[], &[("TALLY_WHY", "Nodes")]);
+            assert_eq!(String::from_utf8_lossy(&none.stderr), "tally: no `Nodes` is reachable at exit\n", "{plan}");
+        }
+    }
+}
+
+/// A line for each end of what frees objects, by the option, by the variable, and as long as the program asks for it.
+#[test]
+fn each_collection_is_logged_in_a_line() {
+    let rings = source_tree().join("examples/rings.c");
+    for (plan, kinds) in [("refcount", "collection epoch"), ("refcount-prompt", "round mark"), ("trace", "collection")]
+    {
+        let options = ["run", "--plan", plan, "--epoch-bytes", "256KiB"].map(OsString::from);
+        let with = |option: &str| [options.to_vec(), vec![option.into(), rings.clone().into()]].concat();
+        let logged = run_tally(&with("--log=collections"), &[]);
+        let said = String::from_utf8_lossy(&logged.stderr).into_owned();
+        assert!(logged.status.success() && said.lines().count() > 3, "{plan}: {}", describe(&logged));
+        let mut freed = 0;
+        for line in said.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert!(
+                kinds.contains(words[1]) && words[3] == "at" && words[7] == "MiB" && words[12] == "objects",
+                "{line}"
+            );
+            assert!(line.ends_with(" ms in all") && line.contains(" live; ") && line.contains("stop"), "{line}");
+            freed += words[11].parse::<u64>().expect("a number");
+        }
+        assert!(freed > 1000, "{plan}: {said}");
+        let quiet = run_tally(&with("--no-warnings"), &[]);
+        assert!(quiet.status.success() && quiet.stderr.is_empty(), "{plan}: {}", describe(&quiet));
+        let variable = run_tally(&with("--no-warnings"), &[("TALLY_LOG", "collections")]);
+        assert!(!variable.stderr.is_empty() && variable.stdout == quiet.stdout, "{plan}: {}", describe(&variable));
+    }
+}
+
+/// Addresses differ between plans.
+fn without_addresses(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.split_once("0x") {
+        Some((before, after)) => {
+            let end = after.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(after.len());
+            format!("{before}…{}\n", &after[end..])
+        }
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
 /// scenarios 36, 39, 40, 151, 152
 #[test]
 fn a_program_controls_its_collector_and_looks_into_its_heap() {

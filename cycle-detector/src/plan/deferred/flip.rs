@@ -13,6 +13,7 @@
 //! then is what they held now (`stack`, `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as
 //! of this moment through the log and the pending stamps.
 
+use crate::collection_log::Kind;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::root_source::{Headway, RootList, note_frames};
@@ -22,7 +23,6 @@ use tally_heap::memory::list::List;
 use tally_heap::memory::range::trial_cell;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::LogCursor;
-use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -54,7 +54,7 @@ impl DeferredDriver {
         self.allocated_at_flip = heap.statistics.allocated_objects;
         heap.clock.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
         let work_ns = heap.options().slice_units.is_none().then_some(self.stops.report.work_ns);
-        self.stops.report = EpochReport::open(heap);
+        self.stops.open_report(heap, Kind::Epoch);
 
         std::mem::swap(&mut self.last_log, &mut heap.deferred.log);
         debug_assert!(heap.deferred.log.is_empty());

@@ -2,6 +2,7 @@
 //!
 //! A round begins with a look at the roots (`root_snapshot`), and closes a report, as an epoch does under the deferred plan.
 
+use crate::collection_log::Kind;
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
 use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
@@ -12,7 +13,6 @@ use crate::slice::{SLICE_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::memory::list::List;
 use tally_heap::plan::prompt::FIRST_ROUND;
-use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
 /// Candidates between two rounds are at most as many as a round tries; in a large heap, one for so many bytes in use.
@@ -86,7 +86,7 @@ impl PromptDriver {
 
     pub(crate) fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
         let start = Instant::now();
-        self.open_round(heap);
+        self.open_round(heap, Kind::Round);
         self.find_held(heap);
         let protected = hold_protected(heap);
         self.trials.unbounded = unbounded;
@@ -152,10 +152,10 @@ impl PromptDriver {
         heap.prompt.candidates_elsewhere = self.trials.waiting() + self.trials.left_over();
     }
 
-    pub(crate) fn open_round(&mut self, heap: &mut Heap) {
+    pub(crate) fn open_round(&mut self, heap: &mut Heap, kind: Kind) {
         heap.clock.epoch = heap.clock.epoch.wrapping_add(1);
         heap.statistics.epochs += 1;
-        self.stops.report = EpochReport::open(heap);
+        self.stops.open_report(heap, kind);
         heap.clock.given_bytes = 0;
     }
 

@@ -1,12 +1,12 @@
 //! A collection of the trace plan. The program stands still.
 
 use super::TraceDriver;
+use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::root_source::{RootList, note_frames};
 use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
-use tally_heap::report::epoch_report::EpochReport;
 
 impl TraceDriver {
     /// Collects. Returns how many objects died.
@@ -15,7 +15,7 @@ impl TraceDriver {
         heap.inspect();
         self.stack.lay_down(heap);
         heap.begin_collection();
-        self.stops.report = EpochReport::open(heap);
+        self.stops.open_report(heap, Kind::Collection);
         self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         let collected = mark_and_sweep(heap, &mut self.roots, Slice::default());

@@ -119,6 +119,7 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
             globals: null(),
             root_count: 0,
             roots: null(),
+            names: null(),
         };
         // SAFETY: the record and what it points to live until it is unregistered.
         unsafe { registry::register(&module) }.expect("a sound module");

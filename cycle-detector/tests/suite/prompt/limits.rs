@@ -134,6 +134,7 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
         globals: std::ptr::null(),
         root_count: 0,
         roots: std::ptr::null(),
+        names: std::ptr::null(),
     };
     unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
     // SAFETY: `nothing` takes any object of the type.

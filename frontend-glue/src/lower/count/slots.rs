@@ -101,7 +101,7 @@ pub(super) fn add_hidden(builder: &Builder, identity: &str, function: Value, num
     builder.before_unlocated(function.entry().behind_allocas());
     builder.store(pointer.null(), slot);
     let id = root_id(identity, &function.name(), &name, number);
-    Root { slot, how: None, bytes: 8, id, name, inferred: false }
+    Root { slot, how: None, bytes: 8, id, name, place: None, inferred: false }
 }
 
 /// The shadow of a root that is settled: the words whose objects are counted for it.
@@ -112,5 +112,5 @@ pub(super) fn add_shadow(builder: &Builder, identity: &str, function: Value, roo
     builder.before_unlocated(function.entry().behind_allocas());
     builder.clear(slot, words * 8, 8);
     let id = root_id(identity, &function.name(), &name, usize::MAX);
-    Root { slot, how: root.how, bytes: words * 8, id, name, inferred: false }
+    Root { slot, how: root.how, bytes: words * 8, id, name, place: None, inferred: false }
 }

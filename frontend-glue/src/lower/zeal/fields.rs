@@ -8,7 +8,7 @@
 //!
 //! Descriptors name types and not their fields, so the runtime looks a type up by its name: that of a struct, or of a
 //! typedef of one. LLVM's C API lists no types, so they are read from the module as it is printed, where each node of
-//! debug information has a line of its own. That is done once a module, under zeal only.
+//! debug information has a line of its own. That is done once a module, under zeal and where a module keeps names alone.
 
 use crate::llvm::Module;
 use crate::llvm::metadata::Metadata;
@@ -21,6 +21,14 @@ pub(super) const TABLE: &str = "tally.fields";
 
 /// Makes the text of a module that names fields. The runtime takes the first line of a type.
 pub(in crate::lower) fn name_fields(module: Module) {
+    let text = names_of_fields(module);
+    if !text.is_empty() {
+        module.text_global(&text).set_name(TABLE);
+    }
+}
+
+/// The same text, for the record of a module that keeps names.
+pub(in crate::lower) fn names_of_fields(module: Module) -> String {
     let has_debug_information = !module.named_metadata("llvm.dbg.cu").is_empty();
     let mut text = if has_debug_information { table(&module.print()) } else { String::new() };
     for line in module.named_metadata(FIELDS) {
@@ -31,9 +39,7 @@ pub(in crate::lower) fn name_fields(module: Module) {
             text.push('\n');
         }
     }
-    if !text.is_empty() {
-        module.text_global(&text).set_name(TABLE);
-    }
+    text
 }
 
 /// A line for each struct with a name.

@@ -1,7 +1,7 @@
 //! Verbs: to read weak slots, and to clear references of ephemerons. `[WEAK]`
 
 use crate::heap::Heap;
-use crate::object::{ObjectRef, Slot};
+use crate::object::{ObjectRef, Slot, flag};
 use crate::plan::Plan;
 
 impl Heap {
@@ -26,6 +26,17 @@ impl Heap {
             Plan::Deferred => self.is_rooted_or_young(object),
             Plan::Prompt => self.is_whole_and_unwatched(object),
             Plan::Trace => !self.awaits_finalizer(object),
+        }
+    }
+
+    /// The same of a member of a weak set, which has left that if its reclaim has begun: it may have been added by a
+    /// finalizer and wait for its own.
+    #[inline(always)]
+    pub(crate) fn member_may_be_had(&self, member: ObjectRef) -> bool {
+        match self.regime() {
+            Plan::Deferred => self.is_rooted_or_young(member),
+            Plan::Prompt => self.is_whole_and_unwatched(member),
+            Plan::Trace => !member.has(flag::NON_TRIVIAL) || !self.awaits_finalizer(member),
         }
     }
 

@@ -175,18 +175,23 @@ impl Heap {
 
     /// Every reference that a handle holds.
     pub(crate) fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
+        self.for_each_handle_by_kind(|object, _| visit(object));
+    }
+
+    /// The same, with whether the handle is a global one.
+    pub(crate) fn for_each_handle_by_kind(&self, mut visit: impl FnMut(ObjectRef, bool)) {
         // SAFETY: [CONTEXT] the context through which this heap allocates.
         let top = unsafe { (*self.context).handle_top };
         (0..self.services.handles.len(top))
             .filter_map(|at| object_in(self.services.handles.word(at)))
-            .for_each(&mut visit);
+            .for_each(|object| visit(object, false));
         self.services
             .handles
             .globals
             .iter()
             .flat_map(|chunk| chunk.iter())
             .filter_map(|&word| object_in(word))
-            .for_each(visit);
+            .for_each(|object| visit(object, true));
     }
 
     /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles; and with the

@@ -24,6 +24,13 @@ impl Heap {
 
     /// The same as far as `units` go; whether that was all. Until it is, no upgrade may yield the object: the caller sees to that.
     pub fn begin_reclaim_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
+        if self.is_in_weak_set(object) {
+            if *units <= 0 {
+                return false;
+            }
+            *units -= SLOT_UNITS;
+            self.leave_set(object);
+        }
         // The record may go with the last of them, if the object refers to itself.
         while let number @ 1.. = self.number_of(object)
             && let node = self.services.specials.records[number].referrers()
@@ -83,6 +90,9 @@ impl Heap {
         }
         self.forget_errand(object);
         self.unlink_weak(object);
+        if self.is_weak_set(object) && !self.end_weak_set(object, units) {
+            return false;
+        }
         while let link @ 1.. = self.first_slot(object) {
             if *units <= 0 {
                 return false;
@@ -112,14 +122,24 @@ impl Heap {
         false
     }
 
-    /// How many weak slots refer to the object or lie in it; `most` if there are more.
+    /// How many weak slots refer to the object or lie in it, members of a weak set among them; `most` if there are more.
     pub(crate) fn slots_of(&self, object: ObjectRef, most: i64) -> i64 {
+        let members = if self.is_weak_set(object) { self.weak_set_count(object) as i64 } else { 0 };
+        if members >= most {
+            return most;
+        }
         let specials = &self.services.specials;
         let record = specials.records.get(self.number_of(object));
         let (referrers, keys) = record.map(|record| (record.referrers(), record.keys)).unwrap_or_default();
         let (referrers, keys) = (specials.list_from(referrers), specials.list_from(Node::of_link(keys)));
         let slots = specials.slots_from(self.first_slot(object));
-        referrers.map(|_| ()).chain(keys.map(|_| ())).chain(slots.map(|_| ())).take(most.max(0) as usize).count() as i64
+        referrers
+            .map(|_| ())
+            .chain(keys.map(|_| ()))
+            .chain(slots.map(|_| ()))
+            .take((most - members).max(0) as usize)
+            .count() as i64
+            + members
     }
 
     /// The memory of a dead object is about to go.

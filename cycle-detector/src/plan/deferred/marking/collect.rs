@@ -1,5 +1,6 @@
 //! A collection of a heap that marks, within the bound; and how the heap begins to count, or to mark again.
 
+use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::flip::FRAMES_AT_FLIP;
@@ -8,7 +9,6 @@ use crate::progress::Progress;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;
-use tally_heap::report::epoch_report::EpochReport;
 
 impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
@@ -77,7 +77,7 @@ impl DeferredDriver {
         heap.inspect();
         self.stack.lay_down(heap);
         heap.begin_collection();
-        self.stops.report = EpochReport::open(heap);
+        self.stops.open_report(heap, Kind::Collection);
         self.find_roots(heap, frames);
         if self.stack.has_rest() {
             return false;

@@ -2,6 +2,7 @@
 
 use super::super::marker::Marker;
 use super::{BYTES_PER_OBJECT, CountedMarks, sweep, unmarked_with_finalizer};
+use crate::collection_log::Kind;
 use crate::evidence::Facts;
 use crate::plan::prompt::PromptDriver;
 use std::time::Instant;
@@ -24,7 +25,7 @@ impl PromptDriver {
     pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
         let start = Instant::now();
         self.replace_sliced_mark(heap);
-        self.open_round(heap);
+        self.open_round(heap, Kind::Mark);
         heap.statistics.marks += 1;
         self.counted_marks.cap.note_start(heap);
         self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));

@@ -2,6 +2,7 @@
 
 use super::super::proof::Proof;
 use super::{BATCHES_BEFORE_MAX, Stage};
+use crate::collection_log::Kind;
 use crate::plan::prompt::PromptDriver;
 use crate::progress::Progress;
 use crate::slice::{CHUNK_UNITS, Slice};
@@ -217,7 +218,7 @@ impl PromptDriver {
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
         self.learn_from_mark(heap, freed, awaited, true);
-        self.open_round(heap);
+        self.open_round(heap, Kind::Mark);
         self.stops.report.freed_by_mark = freed;
         self.close_round(heap);
         self.end_watch(heap);

@@ -1,0 +1,383 @@
+//! Weak sets: tables of objects by a hash, which do not keep them alive. Interned strings are the use: a text that is asked
+//! for again is the object that is there, as long as something else holds that.
+//!
+//! ```text
+//!   set ──► table    a power of two of words, open addressing: 0 free, or 24 bits of the hash and 40 of the object's place
+//! ```
+//!
+//! A member costs its word in the table and the record that any target of a weak slot has: the record says which set it is
+//! in, so an object is in one weak set at a time. There is no link for it: where the word stands is found by the hash, which
+//! the object itself has, at an offset that the set was told. When the reclaim of a member begins its word goes, before
+//! any finalizer runs. `[WEAK]` A set that dies lets its members go in slices. `[BOUND]` Growth is one step, as in other
+//! hash tables.
+//!
+//! A member whose hash has been changed is looked for in the whole table when it dies: no word outlives its object.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, Slot};
+use crate::out_of_memory::OutOfMemory;
+use crate::services::builtin;
+use crate::services::special::{SET_MAX, SLOT_UNITS, address_of, place_of};
+
+/// In a set: its table.
+const TABLE: u64 = 0;
+/// Its number among the heap's sets.
+const NUMBER: u64 = 8;
+/// Where members have their hash.
+const HASH_OFFSET: u64 = 16;
+/// How many members there are.
+const LIVE: u64 = 24;
+/// Words of the table that are not free: those of members, and of members that have gone.
+const USED: u64 = 32;
+/// Of a dying set: so many words of the table are done with.
+const DONE: u64 = 40;
+
+/// The word of a member that has gone: no object's, and of no hash.
+const GONE: u64 = 1 << 39;
+const PLACE_BITS: u32 = 40;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
+/// Words of the smallest table.
+const SMALLEST: u64 = 8;
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Where the search for a hash begins, in a table of any size, and what the upper bits of its members' words are: not 0.
+#[inline(always)]
+fn spread(hash: u32) -> (u64, u64) {
+    let product = u64::from(hash).wrapping_mul(MULTIPLIER);
+    (product >> 32, (product >> 8) & 0xff_ffff | 1)
+}
+
+#[inline(always)]
+fn table_of(set: ObjectRef) -> Option<ObjectRef> {
+    // SAFETY: [HEADER] a plain reference of a set.
+    unsafe { ObjectRef::of_word(set.slot(TABLE).read()) }
+}
+
+/// The word at a place of a table, whose size is a power of two.
+#[inline(always)]
+fn word_at(table: ObjectRef, mask: u64, at: u64) -> Slot {
+    table.slot(8 + (at & mask) * 8)
+}
+
+#[inline(always)]
+fn mask_of(table: ObjectRef) -> u64 {
+    table.slot(0).read() - 1
+}
+
+/// The member that a word names.
+///
+/// # Safety
+/// The word is neither free nor of a member that has gone. `[WEAK]`
+#[inline(always)]
+unsafe fn member_of(word: u64) -> ObjectRef {
+    // SAFETY: [WEAK] by the caller's promise: a member has its memory while its word stands.
+    unsafe { ObjectRef::from_address(address_of(word & PLACE_MASK)) }
+}
+
+fn hash_of(set: ObjectRef, member: ObjectRef) -> u32 {
+    let offset = set.slot(HASH_OFFSET).read();
+    // SAFETY: [HEADER] the word lies in the member: that was checked when it was added.
+    unsafe { *((member.address() + offset) as *const u32) }
+}
+
+/// The next word of that hash, from the `at`-th place of its search on, which is moved behind it.
+#[inline(always)]
+fn next_of_hash(set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
+    let table = table_of(set)?;
+    let (mask, (home, tag)) = (mask_of(table), spread(hash));
+    let mut step = *at;
+    while step <= mask {
+        let word = word_at(table, mask, home + step).read();
+        step += 1;
+        if word >> PLACE_BITS == tag {
+            *at = step;
+            // SAFETY: [WEAK] a member's word.
+            return Some(unsafe { member_of(word) });
+        }
+        if word == 0 {
+            break;
+        }
+    }
+    None
+}
+
+/// Puts a member that the table does not have into it. Returns whether the word was free.
+fn enter(table: ObjectRef, hash: u32, member: ObjectRef) -> bool {
+    let (mask, (mut at, tag)) = (mask_of(table), spread(hash));
+    loop {
+        let slot = word_at(table, mask, at);
+        let word = slot.read();
+        if word == 0 || word == GONE {
+            slot.store(tag << PLACE_BITS | place_of(member.address()));
+            return word == 0;
+        }
+        at += 1;
+    }
+}
+
+/// Where a member's word stands.
+fn find(set: ObjectRef, table: ObjectRef, member: ObjectRef) -> Option<u64> {
+    let (mask, (home, tag)) = (mask_of(table), spread(hash_of(set, member)));
+    let wanted = tag << PLACE_BITS | place_of(member.address());
+    for at in home..=home + mask {
+        match word_at(table, mask, at).read() {
+            word if word == wanted => return Some(at & mask),
+            0 => break,
+            _ => {}
+        }
+    }
+    // Its hash was changed.
+    (0..=mask).find(|&at| word_at(table, mask, at).read() & PLACE_MASK == wanted & PLACE_MASK)
+}
+
+impl Heap {
+    /// Whether another weak set can be made.
+    pub fn has_room_for_weak_set(&self) -> bool {
+        let sets = &self.services.specials.sets;
+        sets.len() < SET_MAX as usize || sets.iter().any(|set| set.is_none())
+    }
+
+    /// A new, empty weak set, whose members have their hash in the 32 bits at `hash_offset`. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    ///
+    /// # Panics
+    /// When there are 4,095 sets.
+    pub fn new_weak_set(&mut self, hash_offset: u32) -> Result<ObjectRef, OutOfMemory> {
+        let set = self.allocate_cell(builtin::weak_set(), 0)?;
+        (8..builtin::WEAK_SET_BYTES).step_by(8).for_each(|word| set.slot(word).store(0));
+        let sets = &mut self.services.specials.sets;
+        let place = sets.iter().position(|set| set.is_none()).unwrap_or(sets.len());
+        assert!(place < SET_MAX as usize, "a heap has at most {SET_MAX} weak sets");
+        if place == sets.len() {
+            sets.push(None);
+        }
+        sets[place] = Some(set);
+        set.slot(NUMBER).store(place as u64 + 1);
+        set.slot(HASH_OFFSET).store(hash_offset.into());
+        self.rest(set).set = place as u32 + 1;
+        Ok(set)
+    }
+
+    /// Why the object cannot be added to the set, if it cannot.
+    pub fn weak_set_refuses(&self, set: ObjectRef, member: ObjectRef) -> Option<&'static str> {
+        let payload = member.type_info().cell_bytes_of(member) - crate::object::HEADER_BYTES;
+        let offset = set.slot(HASH_OFFSET).read();
+        let of = self.set_number_of(member);
+        if offset + 4 > payload || !offset.is_multiple_of(4) {
+            Some("the object has no hash at the offset that the weak set was told")
+        } else if of != 0 && u64::from(of) != set.slot(NUMBER).read() {
+            Some("the object is in another weak set")
+        } else {
+            None
+        }
+    }
+
+    /// Adds an object that [`weak_set_refuses`](Self::weak_set_refuses) nothing of; one that is in the set stays there. A
+    /// safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]; the set is as before then.
+    pub fn weak_set_add(&mut self, set: ObjectRef, member: ObjectRef) -> Result<(), OutOfMemory> {
+        if self.set_number_of(member) != 0 {
+            return Ok(());
+        }
+        if !has_room(set) {
+            self.make_room_in_set(set, member)?;
+            // A callback at that safepoint may have added it.
+            if self.set_number_of(member) != 0 {
+                return Ok(());
+            }
+        }
+        let table = table_of(set).expect("it has room");
+        let was_free = enter(table, hash_of(set, member), member);
+        set.slot(USED).store(set.slot(USED).read() + u64::from(was_free));
+        set.slot(LIVE).store(set.slot(LIVE).read() + 1);
+        let number = self.make_number(member);
+        self.services.specials.records[number].set_set(set.slot(NUMBER).read() as u32);
+        Ok(())
+    }
+
+    /// Gives the set a table with room for one more. Callbacks that run meanwhile may add some.
+    #[cold]
+    #[inline(never)]
+    fn make_room_in_set(&mut self, set: ObjectRef, member: ObjectRef) -> Result<(), OutOfMemory> {
+        while !has_room(set) {
+            let places = ((set.slot(LIVE).read() + 1) * 7 / 4).next_power_of_two().max(SMALLEST);
+            let new =
+                self.holding(&[Some(set), Some(member)], |heap| heap.allocate_cell(builtin::weak_set_table(), places))?;
+            if (set.slot(LIVE).read() + 1) * 4 > places * 3 {
+                continue;
+            }
+            if let Some(old) = table_of(set) {
+                let mask = mask_of(old);
+                for word in (0..=mask).map(|at| word_at(old, mask, at).read()).filter(|&word| word != 0 && word != GONE)
+                {
+                    // SAFETY: [WEAK] a member's word.
+                    let member = unsafe { member_of(word) };
+                    enter(new, hash_of(set, member), member);
+                }
+            }
+            set.slot(USED).store(set.slot(LIVE).read());
+            self.write(set, set.slot(TABLE), new.address());
+        }
+        Ok(())
+    }
+
+    /// The next member that may have this hash, until the next safepoint; `at` is 0 before the first, and the way to
+    /// the next afterwards. `None`: there are no more.
+    #[inline(always)]
+    pub fn weak_set_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
+        let member = next_of_hash(set, hash, at)?;
+        if self.member_may_be_had(member) { Some(member) } else { self.upgrade_or_probe(set, hash, at, member) }
+    }
+
+    /// The member if it may be had, or the next that may.
+    #[cold]
+    #[inline(never)]
+    fn upgrade_or_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64, member: ObjectRef) -> Option<ObjectRef> {
+        let mut next = Some(member);
+        while let Some(member) = next {
+            if let Some(member) = self.upgrade(member) {
+                return Some(member);
+            }
+            next = next_of_hash(set, hash, at);
+        }
+        None
+    }
+
+    /// Whether the word is a weak set of this heap.
+    #[inline(always)]
+    pub fn is_own_weak_set(&self, word: u64) -> bool {
+        // SAFETY: [HEADER] by the callers' promise a word in the heap range is a reference.
+        let Some(set) = (unsafe { ObjectRef::of_word(word) }) else { return false };
+        let number = set.slot(NUMBER).read().wrapping_sub(1) as usize;
+        self.services.specials.sets.get(number) == Some(&Some(set))
+    }
+
+    /// Removes an object; whether it was a member.
+    pub fn weak_set_remove(&mut self, set: ObjectRef, member: ObjectRef) -> bool {
+        let is_member = u64::from(self.set_number_of(member)) == set.slot(NUMBER).read();
+        if is_member {
+            self.leave_set(member);
+            self.tidy_special(member);
+        }
+        is_member
+    }
+
+    /// Number of members.
+    pub fn weak_set_count(&self, set: ObjectRef) -> u64 {
+        set.slot(LIVE).read()
+    }
+
+    /// The first member behind a position, until the next safepoint, and its own position; positions begin behind 0. An
+    /// addition may change them all.
+    pub fn weak_set_next(&mut self, set: ObjectRef, position: u64) -> Option<(u64, ObjectRef)> {
+        let table = table_of(set)?;
+        let mask = mask_of(table);
+        for at in position..=mask {
+            let word = word_at(table, mask, at).read();
+            if word >> PLACE_BITS != 0 {
+                // SAFETY: [WEAK] a member's word.
+                let member = unsafe { member_of(word) };
+                if let Some(member) = self.upgrade(member) {
+                    return Some((at + 1, member));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the object is a weak set.
+    #[inline]
+    pub(crate) fn is_weak_set(&self, object: ObjectRef) -> bool {
+        !self.services.specials.sets.is_empty() && builtin::is_weak_set(object)
+    }
+
+    /// Whether the object is in a weak set.
+    #[inline]
+    pub(crate) fn is_in_weak_set(&self, object: ObjectRef) -> bool {
+        !self.services.specials.sets.is_empty() && self.set_number_of(object) != 0
+    }
+
+    /// The number of the weak set that the object is in; 0: none.
+    fn set_number_of(&self, object: ObjectRef) -> u32 {
+        self.services.specials.record(self.number_of(object)).map_or(0, |record| record.set_number())
+    }
+
+    /// The object is in no weak set any more. Its record stays.
+    pub(crate) fn leave_set(&mut self, member: ObjectRef) {
+        let number = self.number_of(member);
+        let record = &mut self.services.specials.records[number];
+        let of = record.set_number();
+        record.set_set(0);
+        let set = self.services.specials.sets[of as usize - 1].expect("members of a set that has gone were let go");
+        let table = table_of(set).expect("it has a member");
+        let mask = mask_of(table);
+        let at = find(set, table, member).expect("a member's word stands in the table");
+        set.slot(LIVE).store(set.slot(LIVE).read() - 1);
+        if word_at(table, mask, at + 1).read() != 0 {
+            return word_at(table, mask, at).store(GONE);
+        }
+        // No search passes the free word behind it: it is free, and those of members before it that have gone.
+        let mut at = at;
+        word_at(table, mask, at).store(GONE);
+        while word_at(table, mask, at).read() == GONE {
+            word_at(table, mask, at).store(0);
+            set.slot(USED).store(set.slot(USED).read() - 1);
+            at = at.wrapping_sub(1);
+        }
+    }
+
+    /// The weak set dies: its members are in no set any more, as far as `units` go. Whether that was all.
+    pub(crate) fn end_weak_set(&mut self, set: ObjectRef, units: &mut i64) -> bool {
+        let number = set.slot(NUMBER).read() as usize;
+        if self.services.specials.sets.get(number - 1) != Some(&Some(set)) {
+            return true;
+        }
+        if let Some(table) = table_of(set) {
+            let mask = mask_of(table);
+            while set.slot(DONE).read() <= mask {
+                if *units <= 0 {
+                    return false;
+                }
+                *units -= 1;
+                let at = set.slot(DONE).read();
+                set.slot(DONE).store(at + 1);
+                let word = word_at(table, mask, at).read();
+                if word >> PLACE_BITS != 0 {
+                    *units -= SLOT_UNITS;
+                    // SAFETY: [WEAK] a member's word.
+                    let member = unsafe { member_of(word) };
+                    let number = self.number_of(member);
+                    self.services.specials.records[number].set_set(0);
+                    word_at(table, mask, at).store(GONE);
+                    self.tidy_special(member);
+                }
+            }
+        }
+        self.services.specials.sets[number - 1] = None;
+        true
+    }
+}
+
+/// Whether one more member leaves a quarter of the words free.
+#[inline(always)]
+fn has_room(set: ObjectRef) -> bool {
+    table_of(set).is_some_and(|table| (set.slot(USED).read() + 1) * 4 <= (mask_of(table) + 1) * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_in_hash_are_spread_and_no_tag_is_nothing() {
+        let homes: std::collections::HashSet<u64> = (0..4096).map(|hash| spread(hash).0 & 8191).collect();
+        assert!(homes.len() > 2500, "{}", homes.len());
+        assert!((0..100_000).all(|hash| spread(hash * 40_009).1 & 1 == 1));
+        let bytes = address_of(place_of(0x2000_0000_0018));
+        assert_eq!(bytes, 0x2000_0000_0018);
+    }
+}
