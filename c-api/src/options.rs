@@ -6,8 +6,7 @@ use tally_llvm::pipeline::{CompileOptions, option_text};
 
 use crate::diagnostics::{Findings, ended};
 
-/// # Safety
-/// Always sound.
+/// Options as those of the command are by themselves.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_options_create() -> *mut CompileOptions {
     Box::into_raw(Box::new(CompileOptions { warns: true, ..CompileOptions::default() }))

@@ -176,7 +176,12 @@ pub(crate) fn find_runtime() -> Result<PathBuf, AotError> {
     let places = match tally_heap::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
         Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
         None => {
-            [std::env::current_exe().unwrap_or_default(), own_file()].iter().flat_map(|it| places_beside(it)).collect()
+            let mut places = places_beside(&std::env::current_exe().unwrap_or_default());
+            // The name of an executable is what it was called by: a relative one means nothing.
+            let library = Some(own_file()).filter(|file| file.is_absolute());
+            let more: Vec<PathBuf> = library.iter().flat_map(|file| places_beside(file)).collect();
+            places.extend(more.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
+            places
         }
     };
     places
