@@ -6,9 +6,11 @@
 use crate::abi::thread_heap;
 use crate::module::registry;
 use crate::safepoint_shim;
+use crate::stack::coroutine::frames;
 use crate::stack::roots::StackRoots;
 use std::ffi::{CString, c_char, c_void};
 use std::ops::ControlFlow;
+use tally_heap::Heap;
 use tally_heap::context;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::object::ObjectRef;
@@ -63,7 +65,7 @@ extern "C" fn why_alive(word: u64, visit: Option<VisitHolder>, data: *mut c_void
     let heap = unsafe { thread_heap() };
     // SAFETY: [HEADER] a reference, by the caller's promise.
     let object = unsafe { ObjectRef::of_word(word) }.filter(|&object| heap.owns(object));
-    let path = object.map_or_else(Vec::new, |object| with_stack(|stack| heap.why_alive(stack, object)));
+    let path = object.map_or_else(Vec::new, |object| with_stack(heap, |heap, stack| heap.why_alive(stack, object)));
     match visit {
         Some(visit) => path.iter().for_each(|link| call(visit, &link.holder, link.held, data)),
         None if path.is_empty() => eprintln!("tally: no root reaches {}", name_of(object, word)),
@@ -79,7 +81,7 @@ extern "C" fn referrers_of(word: u64, visit: Option<VisitHolder>, data: *mut c_v
     let object = unsafe { ObjectRef::of_word(word) }.filter(|&object| heap.owns(object));
     let mut holders = vec![];
     if let Some(object) = object {
-        with_stack(|stack| heap.referrers_of(stack, object, |holder| holders.push(holder)));
+        with_stack(heap, |heap, stack| heap.referrers_of(stack, object, |holder| holders.push(holder)));
     }
     match (visit, object) {
         (Some(visit), Some(object)) => holders.iter().for_each(|holder| call(visit, holder, object, data)),
@@ -119,7 +121,7 @@ fn for_each_of(descriptor: *const TypeDescriptor, mut visit: impl FnMut(ObjectRe
     // SAFETY: [ALONE] the search calls nothing of the program.
     let heap = unsafe { thread_heap() };
     let mut count = 0;
-    with_stack(|stack| {
+    with_stack(heap, |heap, stack| {
         heap.reach(stack, |_, object| {
             if object.type_info().id == of_type.info().id {
                 count += 1;
@@ -131,13 +133,16 @@ fn for_each_of(descriptor: *const TypeDescriptor, mut visit: impl FnMut(ObjectRe
     count
 }
 
-/// Runs a search with the roots of the frames below the shim that was called. Types know the names of their fields
-/// afterwards.
-fn with_stack<T>(search: impl FnOnce(&mut reach::StackWalk<'_>) -> T) -> T {
+/// Runs a search with the roots of the frames below the shim that was called, and of stopped stacks. Types know the names
+/// of their fields afterwards.
+fn with_stack<T>(heap: &mut Heap, search: impl FnOnce(&mut Heap, &mut reach::StackWalk<'_>) -> T) -> T {
     let places = registry::take_names();
-    search(&mut |visit| {
+    let mut roots = StackRoots::default();
+    frames::lay_down_all(&mut roots, heap);
+    let stopped = frames::slots_not_laid_down(&mut roots, heap);
+    search(heap, &mut |visit| {
         // SAFETY: [CONTEXT] this thread's context, in which the shim has written the anchor.
-        StackRoots::default().visit_described(unsafe { &*context::current() }, &places, visit);
+        roots.visit_described(unsafe { &*context::current() }, &places, &stopped, visit);
     })
 }
 

@@ -6,7 +6,8 @@
 
 use crate::module::names::RootPlaces;
 use crate::module::record::OWN_ROOT;
-use crate::stack::roots::{StackRoots, anchor, stack_end, stack_low, walk};
+use crate::stack::bounds;
+use crate::stack::roots::{StackRoots, anchor, walk};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Position;
 use std::sync::Arc;
@@ -20,18 +21,20 @@ fn written(name: &Arc<str>) -> Arc<str> {
 }
 
 impl StackRoots {
-    /// Calls `visit` with each object that a root of the calling thread's compiled frames holds.
+    /// Calls `visit` with each object that a root of the calling thread's compiled frames holds, or one in the slots of
+    /// `stopped` stacks, each with its id.
     pub(crate) fn visit_described(
         &mut self,
         context: &Context,
         places: &RootPlaces,
+        stopped: &[(u64, u64)],
         visit: &mut dyn FnMut(ObjectRef, &dyn Fn() -> Root),
     ) {
         let Some(registers) = anchor(context) else { return };
         self.refresh();
         for of_lowering in [false, true] {
-            walk(Position::from(registers), &self.snapshot, usize::MAX, |root| {
-                let named = self.snapshot.roots.get(root.id);
+            let mut visit_slot = |slot: u64, id: u64| {
+                let named = self.snapshot.roots.get(id);
                 let is_own = named.is_some_and(|named| named.name.starts_with(OWN_ROOT));
                 if is_own != of_lowering {
                     return;
@@ -39,10 +42,12 @@ impl StackRoots {
                 let describe = || Root::Variable {
                     name: named.filter(|_| !is_own).map(|named| written(&named.name)),
                     function: named.map(|named| named.function.clone()),
-                    place: places.get(&root.id).cloned(),
+                    place: places.get(&id).cloned(),
                 };
-                self.snapshot.visit_root(root, |object| visit(object, &describe));
-            });
+                self.snapshot.visit_slot(slot, id, |object| visit(object, &describe));
+            };
+            stopped.iter().for_each(|&(slot, id)| visit_slot(slot, id));
+            walk(Position::from(registers), &self.snapshot, usize::MAX, |root| visit_slot(root.slot_address, root.id));
         }
         let types = &mut self.shadow_types;
         let visit = |slot: u64, meta| {
@@ -50,7 +55,7 @@ impl StackRoots {
             types.visit_root(slot, meta, |object| visit(object, &describe))
         };
         // SAFETY: the stack of this thread.
-        let end = unsafe { shadow_stack::visit(stack_low(), registers.sp..stack_end(), visit) };
+        let end = unsafe { shadow_stack::visit(bounds::low(), registers.sp..bounds::end(), visit) };
         if end == ChainEnd::Gone {
             shadow_stack::stop_at_lost_frames();
         }

@@ -362,7 +362,7 @@ fn native_place(pc: u64) -> String {
 
 impl Snapshot {
     #[inline(always)]
-    pub(super) fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
+    fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         self.visit_slot(root.slot_address, root.id, found);
     }
 

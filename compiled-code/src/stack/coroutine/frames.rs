@@ -74,6 +74,17 @@ pub(crate) fn push_those_not_laid_down(roots: &mut StackRoots, heap: &mut Heap, 
     });
 }
 
+/// The slots, and the ids, of roots on stacks that have run and are not laid down.
+pub(crate) fn slots_not_laid_down(roots: &mut StackRoots, heap: &Heap) -> Vec<(u64, u64)> {
+    let mut slots = vec![];
+    Record::for_each_that_ran(|record| {
+        if record.state.get() != State::Running && record.is_of(heap) {
+            roots.for_each_slot(record.registers(), record, |slot, _, id| slots.push((slot, id)));
+        }
+    });
+    slots
+}
+
 /// Prompt plan: the stack is left while other frames may have stored to its roots, and counted nothing.
 #[cold]
 pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
