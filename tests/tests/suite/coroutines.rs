@@ -80,6 +80,13 @@ fn frames_of_a_dropped_stack_are_released_at_once_under_the_prompt_plan() {
     runs("dropped_at_once", &["--plan", "refcount-prompt", "--zeal"], &[]);
 }
 
+/// A search for what keeps an object alive goes through the frames of stacks that do not run.
+#[test]
+fn objects_of_stopped_stacks_say_why_they_are_alive() {
+    as_users_do("why_alive", &[]);
+    under_zeal("why_alive", &[]);
+}
+
 /// Stacks are made, left, dropped, closed and linked at random, at any depth of frames.
 #[test]
 fn random_switches_and_kills() {
