@@ -161,6 +161,7 @@ impl RootNames {
     }
 
     /// The type by which the root of that id is read, unless it is a plain reference.
+    #[inline(always)]
     pub(crate) fn how(&self, id: u64) -> Option<&TypeInfo> {
         if !self.any_described || id == 0 {
             return None;
