@@ -259,6 +259,7 @@ TALLY__ASSERT(sizeof(tally_holder) == 56, "tally_holder");
 #define TALLY_HELD_BY_IMMORTALITY 5u   /* it is immortal */
 #define TALLY_HELD_BY_FINALIZER 6u     /* its finalizer is to run, or running */
 #define TALLY_HELD_BY_HOST 7u          /* another root of the host */
+#define TALLY_HELD_BY_STACK 8u         /* it is a stack that runs, or waits for one that runs */
 
 /* [safepoint] Calls `visit` with each step of a shortest path from a root to `object`: the root first, with the object that it holds,
  * then that object with the next that it holds, down to `object`. Returns their number, 0 if no root reaches it. Without `visit` (null)

@@ -203,6 +203,7 @@ fn number_of(root: &Root) -> u32 {
         Root::GlobalHandle => 4,
         Root::Immortal => 5,
         Root::Finalizer => 6,
+        Root::Stack => 8,
         _ => 7,
     }
 }

@@ -157,6 +157,7 @@ impl Heap {
         services.host_roots.iter().for_each(|object| visit(object, &|| Root::Host));
         let immortals = services.immortals.objects().chain(services.immortals.new.iter().copied());
         immortals.for_each(|object| visit(object, &|| Root::Immortal));
+        services.coroutines.chain().iter().for_each(|&object| visit(object, &|| Root::Stack));
         services.finalizers.held().for_each(|object| visit(object, &|| Root::Finalizer));
     }
 }

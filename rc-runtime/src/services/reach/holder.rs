@@ -33,6 +33,8 @@ pub enum Root {
     Immortal,
     /// The object waits for its finalizer, or that is running.
     Finalizer,
+    /// The object is a stack that runs, or that waits for one that runs.
+    Stack,
 }
 
 /// What holds an object.
@@ -82,6 +84,7 @@ impl fmt::Display for Root {
             Root::Host => write!(f, "a root of the host"),
             Root::Immortal => write!(f, "immortality"),
             Root::Finalizer => write!(f, "a finalizer that is to run"),
+            Root::Stack => write!(f, "running, or waiting for a stack that runs"),
         }
     }
 }
