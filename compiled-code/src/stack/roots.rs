@@ -14,12 +14,13 @@
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
 //! would be freed.
 
-use crate::module::loaded::{self, Snapshot};
+use crate::module::loaded::{self, How, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::stack::diversion::{self, Removal};
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
+use crate::stack::root_metadata;
 use crate::stack::shadow_stack::{self, ChainEnd, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
@@ -214,6 +215,14 @@ impl RootSource for StackRoots {
         self.program_ran = true;
     }
 
+    fn mark_begins(&mut self) {
+        root_metadata::mark_begins();
+    }
+
+    fn mark_ends(&mut self) {
+        root_metadata::mark_ends();
+    }
+
     fn units_walked(&self, heap: &Heap) -> u64 {
         let statistics = &heap.statistics;
         statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
@@ -404,7 +413,10 @@ impl Snapshot {
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         match self.roots.how(root.id) {
             // SAFETY: [ROOT] a root that this type describes.
-            Some(how) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },
+            Some(How::Type(how)) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },
+            Some(&How::Metadata(meta)) => {
+                root_metadata::visit_root(root.slot_address, meta, || self.describe(root), found);
+            }
             None => visit_plain_root(root.slot_address, found),
         }
     }
