@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 mod build;
 mod failure;
+mod linking;
 mod lower;
 mod maps;
 mod messages;
