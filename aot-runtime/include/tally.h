@@ -523,6 +523,18 @@ TALLY__ASSERT(sizeof(tally_stack_root) == 48, "tally_stack_root");
  * call. The struct and its texts are there until `visit` returns. */
 void tally_walk_roots(void (*visit)(const tally_stack_root *root, void *data), void *data);
 
+/* [leaf] Trace plan: objects that llvm_gc_allocate makes on this thread from now on are read by `callback`, and not word by word. Roots
+ * say what they are: the second argument of llvm.gcroot may be the address of anything (a tally_type apart, which describes the root
+ * itself), and comes to the callback with a slot that refers to an object. The callback calls `visit` with each reference
+ * in that object, and with what describes its target. A reference that is no plain word is decoded to a variable of the callback,
+ * whose address is passed. `visit` returns at once, so there is no recursion, and passes over what lies outside the heap.
+ *   An object with several descriptions is read by each. If none leads to it (but a handle, a root without one, `visit` with null), it
+ * is read by its last one; if it never had one, word by word. Objects of tally_new are read by their types. The callback allocates nothing, calls no safepoint, and may be
+ * called again for the same object. A second call replaces the callback. Under another plan this ends the process with status 2. */
+typedef void (*tally_visit_slot)(void **slot, const void *meta);
+typedef void (*tally_trace_callback)(void **slot, const void *meta, tally_visit_slot visit);
+void tally_trace_with(tally_trace_callback callback);
+
 /* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled, which follow each entry; they are roots like any
  * others while the chain lies on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
 typedef struct tally_shadow_entry {
@@ -578,7 +590,7 @@ typedef struct tally_global_root {
 /* A stack root by the id that the stack map gives it. */
 typedef struct tally_root_info {
     uint64_t id; /* not 0 */
-    const tally_type *how;
+    const tally_type *how; /* null: one plain reference */
     const char *name;
     const char *function;
 } tally_root_info;
@@ -611,6 +623,8 @@ typedef struct tally_module {
 #define TALLY_MODULE_TRACE 8u
 /* Its stack maps are those of statepoints. With TALLY_MODULE_TRACE. */
 #define TALLY_MODULE_STATEPOINTS 16u
+/* Bit 1 of the id of a root says that `how` is no descriptor, but for the callback of tally_trace_with. With TALLY_MODULE_TRACE. */
+#define TALLY_MODULE_METADATA 32u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);

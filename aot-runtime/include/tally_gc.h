@@ -195,10 +195,12 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
  * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only, those that
- * are returned too. As for any local, the address of one must not be used after the return, nor stored in the struct itself. */
+ * are returned too. TALLY_ROOT_WITH: variables that hold a reference to an object that the callback of tally_trace_with understands by
+ * `meta`, the address of a constant. As for any local, the address of one must not be used after the return, nor stored in the struct itself. */
 #define TALLY_ROOT(...) do { TALLY__EACH(TALLY__ROOT, , __VA_ARGS__) } while (0)
 #define TALLY_ROOT_TAGGED(Word, ...) do { TALLY__EACH(TALLY__ROOT_TAGGED, Word, __VA_ARGS__) } while (0)
 #define TALLY_ROOT_AS(Type, ...) do { TALLY__EACH(TALLY__ROOT_AS, Type, __VA_ARGS__) } while (0)
+#define TALLY_ROOT_WITH(meta, ...) do { TALLY__EACH(TALLY__ROOT_WITH, meta, __VA_ARGS__) } while (0)
 
 /* ---- Fields ---------------------------------------------------------------------------------------------------------
  * `field` is whatever may follow `object->`: next, child[1], at[i], entries[i].key. The value is computed first, so it may be an
@@ -309,6 +311,9 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY__ROOT_TAGGED(Word, variable)                                                                             \
     _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Word), #variable " is not a " #Word);            \
     tally__gcroot(&(variable), &tally_type_##Word);
+#define TALLY__ROOT_WITH(meta, variable)                                                                               \
+    _Static_assert(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                           \
+    tally__gcroot((void *)&(variable), (meta));
 #define TALLY__ROOT_AS(Type, variable)                                                                                 \
     _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Type), #variable " is not a " #Type);            \
     tally__gcroot(&(variable), &tally_type_##Type);

@@ -1,8 +1,8 @@
 /* Objects that live for a moment: vectors, complex numbers, ranges of a list and iterators over it. With tally_gc.h each is an object; a plain
  * compiler, which does not find that header, gets the same program over structs by value. docs/port/stack-objects.md has the figures.
  *
- *     tally build --stack-objects benches/temporaries/temporaries.c -o stack
- *     tally build benches/temporaries/temporaries.c -o heap
+ *     tally build benches/temporaries/temporaries.c -o stack
+ *     tally build --stack-objects=off benches/temporaries/temporaries.c -o heap
  *     clang-22 -O2 benches/temporaries/temporaries.c -o structs
  */
 #include <stdio.h>

@@ -12,6 +12,9 @@ long toggle(void) {
     }
     Node *keeper = new_node(0), *holder = new_node(0);
     TALLY_ROOT(keeper, holder);
+    /* Each holds the other, so that neither can be on the stack. */
+    TALLY_WRITE(keeper, b, holder);
+    TALLY_WRITE(holder, b, keeper);
     TALLY_WRITE(keeper, a, head);
     head = NULL;
     long sum = 0;

@@ -6,5 +6,6 @@ pub(crate) mod diversion;
 pub(crate) mod plain_root;
 pub mod reentry;
 pub mod root_listing;
+pub(crate) mod root_metadata;
 pub mod roots;
 pub mod shadow_stack;

@@ -125,6 +125,7 @@ macro_rules! for_each_runtime_symbol {
             llvm_gc_collect, "v()", safepoint;
             llvm_cg_walk_gcroots, "v(p)", safepoint;
             tally_walk_roots, "v(pp)", safepoint;
+            tally_trace_with, "v(p)", leaf;
         }
     };
 }

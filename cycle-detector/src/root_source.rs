@@ -33,6 +33,12 @@ pub trait RootSource: Debug {
     /// A stop of the program begins: frames that wait may have gone since the last.
     fn note_that_the_program_ran(&mut self);
 
+    /// A collection that marks everything begins: roots say what their objects are, if objects do not.
+    fn mark_begins(&mut self) {}
+
+    /// It has marked everything.
+    fn mark_ends(&mut self) {}
+
     /// Returns what the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
     fn units_walked(&self, heap: &Heap) -> u64;
 

@@ -15,6 +15,7 @@ use clap::{Parser, Subcommand};
 mod build;
 mod cc;
 mod failure;
+mod linking;
 mod lower;
 mod maps;
 mod messages;

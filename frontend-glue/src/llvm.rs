@@ -54,7 +54,7 @@ mod tail;
 pub(crate) mod value;
 
 pub(crate) use builder::Builder;
-use call::Call;
+use call::{Call, Position};
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
@@ -381,7 +381,6 @@ impl Module {
         raw!(LLVMOffsetOfElement(self.layout(), of.0, member))
     }
 
-    /// The declaration of an intrinsic, overloaded on `types`.
     /// Runs LLVM's module passes.
     pub(crate) fn run_passes(self, passes: &str) {
         let text = value::c_text(passes);
@@ -391,6 +390,19 @@ impl Module {
         refuse(passes, error);
     }
 
+    /// Makes values of the local variables of these functions. In one go, because LLVM takes as long to get ready for a pass over one
+    /// small function as for the pass itself; meanwhile the other functions are marked as not to be touched.
+    pub(crate) fn promote_variables(self, of: &[Value]) {
+        let chosen: HandleSet<Value> = of.iter().copied().collect();
+        let is_other =
+            |function: &Value| function.has_body() && !function.has_attribute("optnone") && !chosen.contains(function);
+        let others: Vec<Value> = self.functions().filter(is_other).collect();
+        others.iter().for_each(|function| function.set_attribute("optnone", 0));
+        self.run_passes("function(mem2reg)");
+        others.iter().for_each(|function| function.remove_attribute(Position::Function, "optnone"));
+    }
+
+    /// The declaration of an intrinsic, overloaded on `types`.
     pub(crate) fn intrinsic(self, name: &str, types: &[Type]) -> Value {
         let id = raw!(LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()));
         debug_assert_ne!(id, 0, "no intrinsic {name}");

@@ -42,6 +42,7 @@ pub(crate) mod own_copy;
 mod poll;
 mod repeated;
 pub(crate) mod result_thunk;
+pub(crate) mod root_metadata;
 pub(crate) mod roots;
 mod runtime;
 mod self_calls;
@@ -140,11 +141,14 @@ impl<'a> Lowering<'a> {
         if options.has(Mitigation::PromisesStripped) {
             runtime::strip_promises(module);
         }
-        // The runtime functions that the code will call are declared first, so that calls of them are recognised.
+        // What the code will call is declared first, so that calls are recognised; of roots, where only objects on the stack are some.
         runtime::declare(module, "tally_safepoint");
         runtime::declare(module, "tally_safepoint_slow");
         if options.zeal {
             zeal::ENTRY_POINTS.into_iter().for_each(|name| _ = runtime::declare(module, name));
+        }
+        if options.stack_objects {
+            module.intrinsic("llvm.gcroot", &[]);
         }
         Lowering {
             module,
@@ -240,10 +244,8 @@ impl<'a> Lowering<'a> {
             Plan::Prompt => {}
         }
         if self.options.patterns != Patterns::NONE {
-            for function in &self.managed {
-                // So that a value that goes through a variable is known to be the same.
-                function.run_function_passes("mem2reg");
-            }
+            // So that a value that goes through a variable is known to be the same.
+            self.builder.module().promote_variables(&self.managed);
         }
         let patterns = if self.options.zeal {
             // Under zeal every function stops and checks: none is quiet, and each root is looked at.
@@ -349,6 +351,7 @@ impl<'a> Lowering<'a> {
         if notes_addresses {
             address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
         }
+        root_metadata::note(self.builder.module(), self.plan, &mut roots);
         self.tables.stack_roots(function, &roots);
         roots
     }

@@ -33,7 +33,7 @@ use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Pl
 use crate::verify::{self, Findings};
 
 /// The options for compiling files.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CompileOptions {
     /// The level of optimisation.
     pub level: Level,
@@ -49,7 +49,7 @@ pub struct CompileOptions {
     pub warns: bool,
     /// The counts that the prompt plan saves; `None`: all of them if passes run, and none otherwise.
     pub patterns: Option<Patterns>,
-    /// Whether -O2 and -O3 put objects that cannot escape on the stack.
+    /// Whether -O2 and -O3 put objects that cannot escape on the stack, as they do by default.
     pub stack_objects: bool,
     /// The place where the code will run.
     pub destination: Destination,
@@ -59,6 +59,25 @@ pub struct CompileOptions {
     pub traces_llvms: bool,
     /// An object whose roots LLVM describes and nothing counts, with which the program is linked.
     pub beside: Option<PathBuf>,
+}
+
+impl Default for CompileOptions {
+    fn default() -> CompileOptions {
+        CompileOptions {
+            level: Level::default(),
+            gc_names: Vec::new(),
+            roots: Roots::default(),
+            zeal: false,
+            names: false,
+            warns: false,
+            patterns: None,
+            stack_objects: true,
+            destination: Destination::default(),
+            identity: Identity::default(),
+            traces_llvms: false,
+            beside: None,
+        }
+    }
 }
 
 /// The place where the code will run.

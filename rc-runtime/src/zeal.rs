@@ -66,11 +66,6 @@ pub struct Zeal {
 }
 
 impl Zeal {
-    /// Compiled code is at a safepoint, or about to call what may be one.
-    pub fn note_place(&mut self, site: &Site) {
-        self.here = self.places.number(site.place());
-    }
-
     /// Registers a new object whose length is set.
     pub fn birth(&mut self, object: ObjectRef, cell: u64) {
         self.birth_counted(object, cell);

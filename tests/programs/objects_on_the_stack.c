@@ -1,4 +1,4 @@
-/* Objects that cannot escape are on the stack with --stack-objects. Each function is one situation: an object that may be there, or one that only
+/* Objects that cannot escape are on the stack from -O2 on. Each function is one situation: an object that may be there, or one that only
  * seems to. The sum of all must be the same in every way. */
 #include <stdio.h>
 #include <string.h>

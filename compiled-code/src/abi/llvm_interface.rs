@@ -5,20 +5,23 @@
 //! The interface knows no types. An object of `llvm_gc_allocate` is therefore read by a rule: **each of its words
 //! that holds an address in the heap range is a reference to an object.** Small integers, pointers to other memory
 //! and floating-point numbers are legal in it; an integer of the heap range (2⁴⁵ to 2⁴⁵ + 2⁴⁰) is not. The types of
-//! these objects are named `untyped N bytes`, one per size.
+//! these objects are named `untyped N bytes`, one per size. After `tally_trace_with` the metadata of roots says what a new object is
+//! (`root_metadata`), and its type is `N bytes typed by roots`.
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
+use crate::stack::coroutine;
+use crate::stack::plain_root::visit_words;
 use crate::stack::root_listing::StackRoot;
+use crate::stack::root_metadata::{self, Callback};
 use crate::stack::roots::StackRoots;
 use dashmap::DashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 use tally_heap::context;
-use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
-use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::descriptor::{SlotKind, TraceFunction, TypeDescriptor};
+use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use tally_heap::heap::HeapEntry;
-use tally_heap::memory::range;
 use tally_heap::{TypeId, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, as its first allocation would.
@@ -53,7 +56,7 @@ safepoint_shim! {
 
 extern "C" fn allocate(size: u32) -> u64 {
     // SAFETY: [ALONE] borrowed for this statement alone.
-    match unsafe { thread_heap() }.allocate(untyped(size)) {
+    match unsafe { thread_heap() }.allocate(type_of_size(size)) {
         Ok(object) => {
             let bytes = object.type_info().size as usize;
             // SAFETY: the payload of a new object.
@@ -62,6 +65,32 @@ extern "C" fn allocate(size: u32) -> u64 {
         }
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     }
+}
+
+/// `void tally_trace_with(void (*callback)(void **slot, const void *meta, void (*visit)(void **slot, const void *meta)))`: objects that
+/// `llvm_gc_allocate` makes on this thread from now on are read by `callback`, by the metadata of what leads to them.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_trace_with(callback: Option<Callback>) {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    let plan = unsafe { thread_heap() }.plan();
+    let Some(callback) = callback else { fatal::stop(STATUS_USAGE, &"tally_trace_with: the callback is null") };
+    if plan.has_barrier() {
+        fatal::stop(
+            STATUS_USAGE,
+            &"tally_trace_with: roots say what objects are under the trace plan only; compile the program with --plan trace, or its \
+              functions with gc \"trace\"",
+        )
+    }
+    if coroutine::current().is_some() {
+        fatal::stop(
+            STATUS_USAGE,
+            &"tally_trace_with: the program has coroutines, whose roots would lose their metadata",
+        );
+    }
+    root_metadata::trace_with(callback);
 }
 
 extern "C" fn collect() {
@@ -125,30 +154,22 @@ fn roots() -> Vec<StackRoot> {
 }
 
 /// The type of objects of `size` bytes, rounded up to whole words.
-fn untyped(size: u32) -> TypeId {
-    static TYPES: OnceLock<DashMap<u64, TypeId>> = OnceLock::new();
+fn type_of_size(size: u32) -> TypeId {
+    static TYPES: OnceLock<DashMap<(u64, bool), TypeId>> = OnceLock::new();
     let bytes = u64::from(size).next_multiple_of(8);
-    *TYPES.get_or_init(DashMap::new).entry(bytes).or_insert_with(|| {
-        let name = CString::new(format!("untyped {bytes} bytes")).expect("no NUL in it").into_raw();
-        let mut raw = *TypeDescriptor::plain(c"", bytes, &[]);
-        (raw.name, raw.slot_kind) = (name, SlotKind::Trace as u32);
-        raw.trace = Some(trace_words);
-        // SAFETY: [DESCRIPTOR] the name is a C string of the module, and the function reads the words that it gets.
-        let descriptor = unsafe { TypeDescriptor::from_raw(raw) };
-        type_registry::register(Box::leak(Box::new(descriptor))).expect("a sound descriptor")
+    let by_roots = root_metadata::is_on();
+    *TYPES.get_or_init(DashMap::new).entry((bytes, by_roots)).or_insert_with(|| match by_roots {
+        false => traced_type(&format!("untyped {bytes} bytes"), bytes, visit_words),
+        true => traced_type(&format!("{bytes} bytes typed by roots"), bytes + 8, root_metadata::trace),
     })
 }
 
-/// Visits each word that holds an address in the heap range.
-unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
-    for index in 0..count as usize {
-        // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
-        // functions.
-        let word = unsafe { *words.wrapping_add(index) };
-        if range::in_heap(word) {
-            // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
-            // functions.
-            unsafe { visit(word as *mut c_void, context) };
-        }
-    }
+fn traced_type(name: &str, bytes: u64, trace: TraceFunction) -> TypeId {
+    let name = CString::new(name).expect("no NUL in it").into_raw();
+    let mut raw = *TypeDescriptor::plain(c"", bytes, &[]);
+    (raw.name, raw.slot_kind) = (name, SlotKind::Trace as u32);
+    raw.trace = Some(trace);
+    // SAFETY: [DESCRIPTOR] the name is a C string of the module, and the function reads the words that it gets.
+    let descriptor = unsafe { TypeDescriptor::from_raw(raw) };
+    type_registry::register(Box::leak(Box::new(descriptor))).expect("a sound descriptor")
 }

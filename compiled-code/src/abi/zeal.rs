@@ -4,6 +4,7 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
+use crate::stack::root_metadata;
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
 use tally_heap::heap::HeapEntry;
@@ -20,9 +21,13 @@ safepoint_shim! {
 extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
     // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
-    if let Some(zeal) = &mut heap.zeal {
-        // SAFETY: a constant that the lowering emitted.
-        zeal.note_place(unsafe { &*site });
+    // SAFETY: a constant that the lowering emitted.
+    heap.note_place(unsafe { &*site });
+    // SAFETY: the lowering passes the bytes of a call's result.
+    let words = if size < 8 { &[] } else { unsafe { std::slice::from_raw_parts(value, size as usize / 8) } };
+    // The result has no metadata yet, and what it refers to could not be found.
+    if root_metadata::is_needed_for(words) {
+        return;
     }
     // SAFETY: [HELD] this thread's heap; compiled code holds no reference to it.
     let heap = unsafe { HeapEntry::of(heap) };
@@ -41,9 +46,9 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
     let heap: *mut Heap = unsafe { (*current()).heap };
     // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap = unsafe { heap.as_mut() };
-    if let Some(zeal) = heap.and_then(|heap| heap.zeal.as_mut()) {
+    if let Some(heap) = heap {
         // SAFETY: by the caller's promise.
-        zeal.note_place(unsafe { &*site });
+        heap.note_place(unsafe { &*site });
     }
 }
 

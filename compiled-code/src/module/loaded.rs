@@ -12,7 +12,10 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
 //! several.
 
-use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo, SHADOW_ROOT};
+use crate::module::record::{
+    METADATA_ROOT, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo,
+    SHADOW_ROOT,
+};
 use crate::module::registry::text;
 use dashmap::DashMap;
 use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, stack_map};
@@ -33,9 +36,9 @@ pub(crate) struct Snapshot {
 /// A root as its module described it.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedRoot {
-    /// The type by which its slot is read; `None` = one plain reference.
-    pub(crate) how: Option<Arc<TypeInfo>>,
-    /// Address of the descriptor that says so, or 0.
+    /// How its slot is read; `None` = one plain reference.
+    pub(crate) how: Option<How>,
+    /// Address of the descriptor or the metadata that says so, or 0.
     pub(crate) descriptor: u64,
     /// The variable's name.
     pub(crate) name: Arc<str>,
@@ -43,6 +46,15 @@ pub(crate) struct NamedRoot {
     pub(crate) function: Arc<str>,
     /// Prompt plan: what it holds is counted by another root, its shadow.
     pub(crate) has_shadow: bool,
+}
+
+/// How a root is read that is no plain reference.
+#[derive(Debug, Clone)]
+pub(crate) enum How {
+    /// By a type.
+    Type(Arc<TypeInfo>),
+    /// As one reference, to an object that this metadata describes to the program's callback.
+    Metadata(u64),
 }
 
 /// Returns a number that changes with every module that is registered or unregistered.
@@ -160,13 +172,13 @@ impl RootNames {
         self.layers.iter().rev().find_map(|layer| layer.get(&id))
     }
 
-    /// The type by which the root of that id is read, unless it is a plain reference.
+    /// How the root of that id is read, unless it is a plain reference.
     #[inline(always)]
-    pub(crate) fn how(&self, id: u64) -> Option<&TypeInfo> {
+    pub(crate) fn how(&self, id: u64) -> Option<&How> {
         if !self.any_described || id == 0 {
             return None;
         }
-        self.get(id)?.how.as_deref()
+        self.get(id)?.how.as_ref()
     }
 
     fn with(&self, roots: &[(u64, NamedRoot)]) -> RootNames {
@@ -242,7 +254,11 @@ fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
     }
     // SAFETY: the record's table has as many entries as it says.
     let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
-    let mut roots = table.iter().map(read_root).collect::<Result<Vec<_>, _>>()?;
+    let has_metadata = module.flags & MODULE_FLAG_METADATA != 0;
+    let mut roots = table
+        .iter()
+        .map(|root| read_root(root, has_metadata && root.id & METADATA_ROOT != 0))
+        .collect::<Result<Vec<_>, _>>()?;
     let shadowed = |(_, root): &(u64, NamedRoot)| {
         root.name.strip_prefix(SHADOW_ROOT).map(|name| (root.function.clone(), Arc::<str>::from(name)))
     };
@@ -253,15 +269,21 @@ fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
     Ok(roots)
 }
 
-fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
-    // SAFETY: a non-null `how` is a descriptor of the module.
-    let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
+fn read_root(root: &RootInfo, is_metadata: bool) -> Result<(u64, NamedRoot), String> {
+    let how = match is_metadata {
+        true => Some(How::Metadata(root.how as u64)),
+        false => {
+            // SAFETY: a non-null `how` is a descriptor of the module, unless the root says otherwise.
+            let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
+            how.map_err(|error| error.to_string())?.map(|how| How::Type(Arc::new(how)))
+        }
+    };
     // SAFETY: names are C string constants.
     let name = unsafe { text(root.name) };
     // SAFETY: names are C string constants.
     let function = unsafe { text(root.function) };
     let named = NamedRoot {
-        how: how.map_err(|error| error.to_string())?.map(Arc::new),
+        how,
         descriptor: root.how as u64,
         name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
         function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),

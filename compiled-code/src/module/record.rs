@@ -16,7 +16,7 @@ pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
     /// `plan::MODULE_FLAG_PROMPT` or `MODULE_FLAG_TRACE`, [`MODULE_FLAG_LENDS`], [`MODULE_FLAG_COUNTS`],
-    /// [`MODULE_FLAG_STATEPOINTS`].
+    /// [`MODULE_FLAG_STATEPOINTS`], [`MODULE_FLAG_METADATA`].
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -73,6 +73,12 @@ pub const SHADOW_ROOT: &str = "tally.counted.";
 /// Bit of a root's id: other functions than its own may have its address, and store to it.
 pub const LENT_ROOT: u64 = 1;
 
+/// Bit of a root's id: its `how` is no descriptor, but what a callback of `tally_trace_with` understands.
+pub const METADATA_ROOT: u64 = 2;
+
+/// Bit of a module record's flags: bit 1 of its roots' ids is [`METADATA_ROOT`].
+pub const MODULE_FLAG_METADATA: u32 = 32;
+
 /// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots record
 /// themselves in `Context::lent_high`.
 pub const MODULE_FLAG_LENDS: u32 = 2;
@@ -90,7 +96,7 @@ pub const MODULE_FLAG_STATEPOINTS: u32 = 16;
 pub struct RootInfo {
     /// Non-zero, unique in the process.
     pub id: u64,
-    /// The descriptor by which the slot is read: null = one plain reference.
+    /// The descriptor by which the slot is read, or the metadata of a [`METADATA_ROOT`]: null = one plain reference.
     pub how: *const TypeDescriptor,
     /// The variable's name, a C string or null.
     pub name: *const c_char,

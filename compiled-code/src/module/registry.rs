@@ -4,8 +4,8 @@
 use crate::module::loaded;
 use crate::module::names::{self, RootPlaces};
 use crate::module::record::{
-    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord,
-    TypeHandle,
+    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, MODULE_VERSION,
+    ModuleRecord, TypeHandle,
 };
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -216,12 +216,12 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
 
 /// The plan that the module was lowered for. A flag that is not known may name another plan, and is refused.
 fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
-    let others = MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS | MODULE_FLAG_STATEPOINTS;
+    let others = MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS | MODULE_FLAG_STATEPOINTS | MODULE_FLAG_METADATA;
     let plan = Plan::of_module_flags(record.flags & !others).ok_or_else(|| {
         format!(
             "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_TRACE:#x} (trace plan), \
-             {MODULE_FLAG_LENDS:#x} (lent roots), {MODULE_FLAG_COUNTS:#x} (objects are counted) and \
-             {MODULE_FLAG_STATEPOINTS:#x} (statepoints) are known",
+             {MODULE_FLAG_LENDS:#x} (lent roots), {MODULE_FLAG_COUNTS:#x} (objects are counted), \
+             {MODULE_FLAG_STATEPOINTS:#x} (statepoints) and {MODULE_FLAG_METADATA:#x} (metadata of roots) are known",
             record.flags
         )
     })?;

@@ -16,13 +16,14 @@
 
 mod source;
 
-use crate::module::loaded::{self, Snapshot};
+use crate::module::loaded::{self, How, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::stack::bounds;
 use crate::stack::diversion;
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
+use crate::stack::root_metadata;
 use crate::stack::shadow_stack::ShadowTypes;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
@@ -371,8 +372,19 @@ impl Snapshot {
     pub(super) fn visit_slot(&self, slot: u64, id: u64, found: impl FnMut(ObjectRef)) {
         match self.roots.how(id) {
             // SAFETY: [ROOT] a root that this type describes.
-            Some(how) => unsafe { how.for_each_reference_in_root(slot, found) },
+            Some(How::Type(how)) => unsafe { how.for_each_reference_in_root(slot, found) },
+            Some(&How::Metadata(meta)) => {
+                root_metadata::visit_root(slot, meta, || self.name_of(slot, id), found);
+            }
             None => visit_plain_root(slot, found),
+        }
+    }
+
+    #[cold]
+    fn name_of(&self, slot: u64, id: u64) -> String {
+        match self.roots.get(id) {
+            Some(named) => format!("root `{}` of function `{}`", named.name, named.function),
+            None => format!("a root at {slot:#x}"),
         }
     }
 

@@ -14,10 +14,11 @@
 //! roots are behind it.
 //!
 //! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a
-//! word. Metadata may be any constant: it is looked at before it is believed, and a collection says what is wrong with it. (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
+//! word. After `tally_trace_with` all metadata belongs to the callback, and each root is a word (`root_metadata`). Else metadata may be any constant: it is looked at before it is believed, and a collection says what is wrong with it. (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
 use crate::module::loaded::readable_bytes_from;
 use crate::stack::plain_root::visit_plain_root;
+use crate::stack::root_metadata;
 use std::collections::HashMap;
 use std::ops::Range;
 use tally_heap::ObjectRef;
@@ -140,6 +141,10 @@ pub(crate) struct ShadowTypes(HashMap<u64, Result<TypeInfo, String>>);
 impl ShadowTypes {
     /// Calls `found` with each object that the root refers to. Returns the bytes of the root.
     pub(crate) fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) -> u64 {
+        if root_metadata::is_on() && !meta.is_null() {
+            root_metadata::visit_root(slot, meta as u64, || format!("the shadow stack's root at {slot:#x}"), found);
+            return 8;
+        }
         match self.of(meta) {
             None => visit_plain_root(slot, found),
             // SAFETY: [ROOT] a root that this type describes.
@@ -148,7 +153,7 @@ impl ShadowTypes {
                 STATUS_USAGE,
                 &format!(
                     "metadata of a root on the shadow stack at {:#x}: {error}; Tally reads it as a tally_type: pass one to \
-                     llvm.gcroot, or null for a plain reference",
+                     llvm.gcroot, or null for a plain reference, or call tally_trace_with first",
                     meta as u64
                 ),
             ),
@@ -156,8 +161,11 @@ impl ShadowTypes {
         self.bytes(meta)
     }
 
-    /// The bytes of a root with that metadata: a word, if it is no descriptor.
+    /// The bytes of a root with that metadata: a word, if it is no descriptor, or the program's callback reads metadata.
     pub(crate) fn bytes(&mut self, meta: *const TypeDescriptor) -> u64 {
+        if root_metadata::is_on() {
+            return 8;
+        }
         self.of(meta).and_then(|how| how.as_ref().ok()).map_or(8, |how| how.size)
     }
 

@@ -1,18 +1,16 @@
 //! `tally build`: link an executable.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::failure::Failure;
+use super::linking;
 use super::messages::Messages;
 use super::options::Compiling;
 use super::remarks::Remarks;
-use crate::aot::foreign_object::{self, ForeignObject};
-use crate::aot::output_file;
-use crate::aot::{self, Shape};
-use crate::load::source_file;
-use crate::pipeline::{self, CompileOptions, Destination};
+use crate::aot::{Shape, output_file};
+use crate::pipeline::Destination;
 
 /// Link an executable
 ///
@@ -55,27 +53,7 @@ impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
         output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::Executable);
-        let (mut foreign, mut files) = (Vec::new(), Vec::new());
-        for file in &self.files {
-            match source_file::read_object(file)? {
-                Some(bytes) => foreign.push(object_of(file, bytes)?),
-                None => files.push(file.clone()),
-            }
-        }
-        let described = foreign.iter().find(|object| !object.tables.is_empty()).map(|object| object.file.clone());
-        let options = CompileOptions { beside: described, ..options };
-        let mut objects = pipeline::compile(&files, &options).map_err(|error| self.messages.failure(error))?;
-        self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
-        super::warnings::report(&objects, &self.messages);
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
-        if let Some(registrar) = foreign_object::registrar(&foreign) {
-            objects.push(pipeline::compile_own("registrar", &registrar).map_err(|error| self.messages.failure(error))?);
-        }
-        aot::link(&objects, &foreign, shape, &self.output)?;
-        Ok(())
+        linking::link(&self.files, options, shape, &self.output, (&self.messages, &self.remarks))
     }
-}
-
-fn object_of(file: &Path, bytes: Vec<u8>) -> Result<ForeignObject, Failure> {
-    ForeignObject::read(file, bytes).map_err(|error| Failure(format!("{}: {error}", file.display())))
 }

@@ -8,7 +8,7 @@ use inkwell::module::Module;
 
 use super::failure::Failure;
 use super::messages::Messages;
-use super::options::GcNames;
+use super::options::{GcNames, StackObjects};
 use super::remarks::Remarks;
 use crate::aot::output_file;
 use crate::emit::level::Level;
@@ -33,9 +33,8 @@ pub(super) struct Lower {
     /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
-    /// Put small objects that cannot escape on the stack
-    #[arg(long)]
-    stack_objects: bool,
+    #[command(flatten)]
+    stack_objects: StackObjects,
     /// A module: .ll, .bc or .c
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -55,7 +54,7 @@ impl Lower {
         let form = Form::of(&self.output)?;
         output_file::spare_inputs(&self.output, std::slice::from_ref(&self.file))?;
         let mut options = self.gc_names.compile_options();
-        (options.zeal, options.stack_objects) = (self.zeal, self.stack_objects);
+        (options.zeal, options.stack_objects) = (self.zeal, self.stack_objects.are_on());
         // The other modules of the program are lowered on other command lines.
         options.identity = Identity::Content;
         let context = Context::create();

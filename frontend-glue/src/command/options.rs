@@ -41,15 +41,37 @@ pub(super) struct Compiling {
     /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
-    /// Put small objects that cannot escape on the stack, at --opt 2 and 3
-    #[arg(long)]
-    stack_objects: bool,
+    #[command(flatten)]
+    stack_objects: StackObjects,
     /// Keep the names of fields and the lines of roots, for TALLY_WHY; a module that asks why objects are alive keeps its own
     #[arg(long = "names")]
     keep_names: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
+}
+
+/// Where objects are that cannot escape.
+#[derive(Args, Debug)]
+pub(super) struct StackObjects {
+    /// Whether small objects that cannot escape are put on the stack, from --opt 2 on (--zeal never does)
+    #[arg(
+        long, value_name = "on|off", value_enum, num_args = 0..=1, require_equals = true, default_value = "on",
+        default_missing_value = "on", hide_possible_values = true
+    )]
+    stack_objects: Switch,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl StackObjects {
+    pub(super) fn are_on(&self) -> bool {
+        self.stack_objects == Switch::On
+    }
 }
 
 /// How the heap behaves.
@@ -102,7 +124,7 @@ impl Compiling {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
         let (warns, names) = (!self.no_warnings, self.keep_names);
         let patterns = self.save_counts;
-        let (level, stack_objects) = (self.level, self.stack_objects);
+        let (level, stack_objects) = (self.level, self.stack_objects.are_on());
         CompileOptions {
             level,
             gc_names,

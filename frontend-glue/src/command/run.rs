@@ -1,23 +1,30 @@
-//! `tally run`: compile in memory and run in this process.
+//! `tally run`: compile in memory and run in this process. A program with objects in it, which stock tools compiled, is linked as `tally
+//! build` does it, and takes this process over: only a loader knows all that they may ask for.
 
 use std::ffi::{CString, OsString};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use clap::Args;
 
 use super::failure::Failure;
+use super::linking;
 use super::messages::Messages;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
+use crate::aot::Shape;
 use crate::guard::crash_net::CrashNet;
 use crate::jit::Program;
 use crate::pipeline::{self, Destination};
+use tally_compiled::program::options::{RunOptions, StatsTarget};
 
 /// Compile in memory and run
 ///
-/// Each FILE is a module; together they are the program, and one of them defines `main`. The
-/// arguments after `--` are the program's. The exit status is the program's own, or:
+/// Each FILE is a module; together they are the program, and one of them defines `main`. FILEs may be
+/// objects, too, as for `tally build`: then the program is linked first. The arguments after `--` are the program's. The exit status is the program's own, or:
 ///
 ///   2  bad usage, input that cannot be compiled, a wrong type descriptor
 ///   3  --leak-check found objects that are left
@@ -37,7 +44,7 @@ pub(super) struct Run {
     /// Run an epoch at every safepoint, verify the heap, and stop at the first touch of a dead object
     #[arg(long)]
     zeal: bool,
-    /// The program's modules: .ll, .bc or .c
+    /// The program's modules: .ll, .bc or .c; and objects that stock llc or clang compiled
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Arguments for the program
@@ -58,6 +65,9 @@ Examples:
 impl Run {
     pub(super) fn execute(self, net: CrashNet) -> Result<(), Failure> {
         let run_options = self.running.run_options(self.zeal)?;
+        if linking::any_object(&self.files)? {
+            return self.run_linked(run_options, net);
+        }
         let mut compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
         compile_options.names |= run_options.why.is_some();
         let objects = pipeline::compile(&self.files, &compile_options).map_err(|error| self.messages.failure(error))?;
@@ -74,6 +84,44 @@ impl Run {
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
         program.run(arguments)
     }
+
+    fn run_linked(self, run_options: RunOptions, net: CrashNet) -> Result<(), Failure> {
+        let mut compile_options = self.compiling.compile_options(run_options.zeal, Destination::Executable);
+        compile_options.names |= run_options.why.is_some();
+        let folder = tempfile::tempdir()?;
+        let output = folder.path().join("program");
+        let shape = Shape::PositionIndependent;
+        linking::link(&self.files, compile_options, shape, &output, (&self.messages, &self.remarks))?;
+        let program = std::fs::File::open(&output)?;
+        // The file goes with the folder; what was opened can be run for all that.
+        drop((folder, net));
+        let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
+        command.arg0(&self.files[0]).args(self.arguments).envs(variables(run_options));
+        Err(Failure(format!("the linked program cannot be run: {}", command.exec())))
+    }
+}
+
+/// The options of a run as the variables that a built executable reads.
+fn variables(options: RunOptions) -> impl Iterator<Item = (&'static str, OsString)> {
+    let switch = |is_on: bool| OsString::from(if is_on { "1" } else { "0" });
+    let number = |number: Option<u64>, unit: &str| number.map(|number| OsString::from(format!("{number}{unit}")));
+    let stats = match options.stats {
+        None => OsString::from("0"),
+        Some(StatsTarget::Stderr) => OsString::from("1"),
+        Some(StatsTarget::File(file)) => file.into_os_string(),
+    };
+    let all = [
+        ("TALLY_HEAP_LIMIT", number(options.heap_limit, "")),
+        ("TALLY_EPOCH_BYTES", number(options.epoch_bytes, "")),
+        ("TALLY_PAUSE_GOAL", number(options.pause_goal_ns, "ns")),
+        ("TALLY_STATS", Some(stats)),
+        ("TALLY_ZEAL", Some(switch(options.zeal))),
+        ("TALLY_LEAK_CHECK", Some(switch(options.leak_check))),
+        ("TALLY_LOG", options.log_collections.then(|| "collections".into())),
+        ("TALLY_WHY", options.why.map(OsString::from)),
+        ("TALLY_FAIL_ALLOCATION", number(options.fail_allocation, "")),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?)))
 }
 
 /// Arguments come from the system as C strings: there is no NUL in them.

@@ -3,7 +3,7 @@
 //! Only `erase`, `replace_all_uses` and the setters of a global change the module. All functions rely on the
 //! invariant [HANDLE] of `llvm.rs`.
 
-use super::call::Call;
+use super::call::{AttributeKind, Call, Position};
 use super::{Block, Module, Opcode, Type};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
@@ -258,8 +258,23 @@ impl Value {
     }
 
     /// Whether this is an alloca marked `swifterror`.
+    ///
+    /// Only LLVM's printer tells, which numbers the whole module first. So it is asked about variables that may be marked: those that
+    /// are only loaded, stored to, and passed to parameters with that mark.
     pub(crate) fn is_swifterror(self) -> bool {
-        self.is(Opcode::LLVMAlloca) && self.print().contains(" = alloca swifterror ")
+        let kind = AttributeKind::named("swifterror");
+        let is_register = |call: Call| {
+            let passes = (0..call.argument_count()).filter(|&index| call.argument(index) == self);
+            passes
+                .map(Position::Parameter)
+                .all(|at| call.has_own_attribute(at, kind) || call.callee().has_attribute_at(at, kind))
+        };
+        let may_use = |user: Value| match user.opcode() {
+            Some(Opcode::LLVMLoad | Opcode::LLVMStore) => true,
+            Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => user.as_call().is_some_and(is_register),
+            _ => false,
+        };
+        self.is(Opcode::LLVMAlloca) && self.users().all(may_use) && self.print().contains(" = alloca swifterror ")
     }
 
     pub(crate) fn allocated_type(self) -> Type {

@@ -60,7 +60,7 @@ pub(super) fn new_object(
     call: Call,
     roots: &[Value],
 ) -> Allocation {
-    let Some(descriptor) = Descriptor::read(builder.module(), call.argument(0)) else {
+    let Some(descriptor) = tables.descriptor(builder.module(), call.argument(0)) else {
         call.rebuild(builder, roots);
         return Allocation::Called;
     };
@@ -104,7 +104,7 @@ pub(super) fn new_array(
     call: Call,
     roots: &[Value],
 ) -> Allocation {
-    let Some(descriptor) = Descriptor::read(builder.module(), call.argument(0)) else {
+    let Some(descriptor) = tables.descriptor(builder.module(), call.argument(0)) else {
         call.rebuild(builder, roots);
         return Allocation::Called;
     };

@@ -36,7 +36,7 @@ pub(super) fn allocate(
     (call, kind): (Call, Callee),
     roots: &[Value],
 ) -> Allocation {
-    let descriptor = Descriptor::read(builder.module(), call.argument(0));
+    let descriptor = tables.descriptor(builder.module(), call.argument(0));
     let (name, arguments) = match (kind, &descriptor) {
         (Callee::NewArray, Some(descriptor)) => {
             let handle = tables.type_handle(builder.module(), call.argument(0));

@@ -106,8 +106,10 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
         plan: setting.plan,
         findings: Vec::new(),
     };
-    for function in managed {
-        inference.function(function);
+    let written_null: Vec<HandleSet<Value>> = managed.iter().map(|&function| inference.prepare(function)).collect();
+    module.promote_variables(&managed);
+    for (function, written_null) in managed.into_iter().zip(written_null) {
+        inference.function(function, &written_null);
     }
     if inference.findings.is_empty() {
         module.set_flag(INFERRED_FLAG, if every { ALL_POINTERS } else { TYPED_POINTERS });
@@ -142,12 +144,15 @@ struct Inference<'a> {
 }
 
 impl Inference<'_> {
-    fn function(&mut self, function: Value) {
+    /// What comes before local variables become values. Returns the accesses of null that are written as such.
+    fn prepare(&self, function: Value) -> HandleSet<Value> {
         token_landings::adapt(&self.builder, function);
         local_memory::separate_places(&self.builder, &self.references, function);
-        let written_null = self.null_accesses(function);
-        function.run_function_passes("mem2reg");
-        self.touch_null(function, &written_null);
+        self.null_accesses(function)
+    }
+
+    fn function(&mut self, function: Value, written_null: &HandleSet<Value>) {
+        self.touch_null(function, written_null);
         self.references.plain_arguments = self.tail_called.contains(&function);
         self.findings.extend(references::unsupported(self.name, self.references, function, self.plan));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));

@@ -15,18 +15,20 @@
 //! safepoint was optimised away. The layouts are asserted below against the runtime's `repr(C)` declarations.
 
 use super::Plan;
+use super::descriptor::Descriptor;
 use super::global_slots::{self, base_global, global_behind};
 use super::named_root::NamedRoot;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::emit::appending::{append_used, prepend_structor};
-use crate::llvm::{Builder, Module, Type, Value, Visibility};
+use crate::llvm::{Builder, HandleMap, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
+use std::rc::Rc;
 use tally_compiled::module::record::{
-    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo,
-    TypeHandle,
+    GlobalRoot, METADATA_ROOT, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS,
+    MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 
 /// The tables of the record while they grow.
@@ -35,6 +37,8 @@ pub(super) struct ModuleTables {
     types: Vec<Value>,
     type_index: HashMap<Value, usize>,
     /// Stands in for `@tally.types` until its length is known.
+    /// The descriptors of allocations, each read once.
+    descriptors: HandleMap<Value, Option<Rc<Descriptor>>>,
     types_stand_in: Option<Value>,
     globals: Vec<Value>,
     /// The same as global and offset: one word has many constant addresses, and must be registered once.
@@ -52,6 +56,7 @@ impl ModuleTables {
         ModuleTables {
             types: Vec::new(),
             type_index: HashMap::new(),
+            descriptors: HandleMap::default(),
             types_stand_in: None,
             globals: Vec::new(),
             global_set: HashSet::new(),
@@ -60,6 +65,11 @@ impl ModuleTables {
             plan,
             has_statepoints: false,
         }
+    }
+
+    /// What the module shows of a descriptor.
+    pub(super) fn descriptor(&mut self, module: Module, address: Value) -> Option<Rc<Descriptor>> {
+        self.descriptors.entry(address).or_insert_with(|| Descriptor::read(module, address).map(Rc::new)).clone()
     }
 
     /// The address of the handle of a type.
@@ -118,7 +128,9 @@ impl ModuleTables {
         };
         let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
         let statepoints = if self.has_statepoints { MODULE_FLAG_STATEPOINTS } else { 0 };
-        self.plan.module_flags() | lends | statepoints | if asks { MODULE_FLAG_COUNTS } else { 0 }
+        let has_metadata = self.roots.iter().any(|(named, _)| named.id & METADATA_ROOT != 0);
+        let metadata = if has_metadata { MODULE_FLAG_METADATA } else { 0 };
+        self.plan.module_flags() | lends | statepoints | metadata | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
     /// Writes the record with its tables and constructors.

@@ -36,7 +36,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
-use crate::lower::{LOWERED_FLAG, Plan, Roots, STRATEGY, asked_safepoints, entry_point, inferred};
+use crate::lower::{LOWERED_FLAG, Plan, Roots, STRATEGY, asked_safepoints, entry_point, inferred, root_metadata};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
@@ -299,7 +299,13 @@ impl Check<'_> {
             let help = "root each alloca with one descriptor";
             self.at(place, "gcroot of one alloca with two different descriptors", help);
         }
-        if let Some(fault) = self.faults.of_root(self.module, slot, how) {
+        let is_of_callback = known_plan(place.function(), self.gc_names)
+            .is_some_and(|plan| root_metadata::is_of_callback(self.module, plan, how));
+        let fault = match is_of_callback {
+            true => root_metadata::fault(self.module, slot),
+            false => self.faults.of_root(self.module, slot, how),
+        };
+        if let Some(fault) = fault {
             self.findings.push(Diagnostic::at(self.name, place, fault));
         }
     }

@@ -36,10 +36,19 @@ fn runs(program: &str, stdout: &str) {
 
 /// The same for the `program.c` of a folder, which may hold native code that it links.
 fn runs_in(folder: &Folder, stdout: &str) {
+    runs_with(folder, &[], stdout);
+}
+
+/// The same for a program that makes objects for the sake of roots that hold them, and of allocations: none is on the stack.
+fn runs_on_the_heap(program: &str, stdout: &str) {
+    runs_with(&Folder::with(&[("program.c", program)]), &["--stack-objects=off"], stdout);
+}
+
+fn runs_with(folder: &Folder, options: &[&str], stdout: &str) {
     for level in ["0", "2"] {
         let jit = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
-        assert_eq!(folder.tally(&jit), prints(stdout), "tally run --opt {level}");
-        folder.build(&["--opt", level, "program.c"]);
+        assert_eq!(folder.tally(&[&jit, options].concat()), prints(stdout), "tally run --opt {level}");
+        folder.build(&[&["--opt", level, "program.c"], options].concat());
         let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
         assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
     }

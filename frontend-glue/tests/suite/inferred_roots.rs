@@ -248,7 +248,7 @@ done:
 }
 "#;
     let folder = Folder::with(&[("cells.ll", PROGRAM)]);
-    let lowered = folder.tally(&["lower", "cells.ll", "-o", "lowered.ll"]);
+    let lowered = folder.tally(&["lower", "--stack-objects=off", "cells.ll", "-o", "lowered.ll"]);
     assert_eq!(lowered.status, Some(0), "{}", lowered.stderr);
     let ends_well = |text: &str| {
         std::fs::write(folder.path("damaged.ll"), text).unwrap();

@@ -7,6 +7,7 @@ mod shapes_of_llvm;
 mod statepoints;
 mod stock;
 mod tables;
+mod typed_by_roots;
 
 use tally_kit::folder::Folder;
 

@@ -1,6 +1,7 @@
 //! Is this address one that the program may touch? Asked before each access of compiled code.
 
 use super::{Language, Site, Zeal};
+use crate::at_work::AT_WORK;
 use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
@@ -12,6 +13,16 @@ pub const FOREIGN: &str = "which is not an object of this thread's heap but of a
                            pass copies of the data";
 
 impl Heap {
+    /// Compiled code is at a safepoint, or about to call what may be one. A function that the collector has called has no place of its
+    /// own: what it interrupts goes on at the place before.
+    pub fn note_place(&mut self, site: &Site) {
+        if self.stopped & AT_WORK == 0
+            && let Some(zeal) = &mut self.zeal
+        {
+            zeal.here = zeal.places.number(site.place());
+        }
+    }
+
     /// Stops the program if `address` lies in a dead object or in the heap of another thread. `site` is about to touch it.
     pub fn check_access(&self, address: u64, site: &Site) {
         let Some(zeal) = &self.zeal else { return };

@@ -103,7 +103,7 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
                 .extend(["--epoch-bytes".to_owned(), (*dice.pick(&["4KiB", "16KiB", "64KiB", "256KiB"])).to_owned()]);
         }
         if dice.one_in(2) {
-            options.push("--stack-objects".to_owned());
+            options.push("--stack-objects=off".to_owned());
         }
         if dice.one_in(3) {
             options.extend(["--pause-goal".to_owned(), (*dice.pick(&["1us", "20us", "200us"])).to_owned()]);

@@ -34,12 +34,13 @@ fn texts(words: &[&str]) -> Vec<String> {
 fn every_way() -> Vec<Way> {
     let levels = ["0", "1", "2", "3", "s"];
     let in_memory = levels.map(|level| Way::Run(texts(&["--opt", level, "--leak-check", "--epoch-bytes", "4KiB"])));
-    let on_the_stack = ["2", "3"]
-        .map(|level| Way::Run(texts(&["--opt", level, "--stack-objects", "--leak-check", "--epoch-bytes", "4KiB"])));
+    let on_the_heap = ["2", "3"].map(|level| {
+        Way::Run(texts(&["--opt", level, "--stack-objects=off", "--leak-check", "--epoch-bytes", "4KiB"]))
+    });
     let zeal = ["0", "2"].map(|level| Way::Zeal(texts(&["--opt", level])));
     // Code as users run it, on a heap that runs an epoch whenever it is asked for one.
     let built = ["0", "2"].map(|level| Way::Build(texts(&["--opt", level]), vec![("TALLY_ZEAL", "1")]));
-    let all = [in_memory.to_vec(), on_the_stack.to_vec(), zeal.to_vec(), built.to_vec()].concat();
+    let all = [in_memory.to_vec(), on_the_heap.to_vec(), zeal.to_vec(), built.to_vec()].concat();
     let prompt = all.iter().cloned().map(Way::prompt).collect();
     [all, prompt].concat()
 }

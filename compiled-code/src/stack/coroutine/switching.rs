@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::{Entry, Record, State, THREAD, close, current, is_coroutine, record_of, refuse, set_current, switch};
 use crate::abi::thread_heap;
-use crate::stack::{bounds, diversion, roots, shadow_stack};
+use crate::stack::{bounds, diversion, root_metadata, roots, shadow_stack};
 use std::mem::ManuallyDrop;
 use tally_heap::fatal::{self, STATUS_MEMORY};
 use tally_heap::{Heap, ObjectRef};
@@ -14,6 +14,9 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
         refuse(
             "tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread",
         );
+    }
+    if root_metadata::is_on() {
+        refuse("tally_stack_new: after tally_trace_with, roots of a stack that sleeps would lose their metadata");
     }
     main_of(heap);
     release_finished();

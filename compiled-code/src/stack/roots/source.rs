@@ -4,6 +4,7 @@ use super::{Rest, StackRoots, anchor, take};
 use crate::stack::bounds;
 use crate::stack::coroutine::{self, frames};
 use crate::stack::diversion::{self, Removal};
+use crate::stack::root_metadata;
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Position;
 use tally_collector::root_source::{Headway, RootList, RootSource};
@@ -73,6 +74,14 @@ impl RootSource for StackRoots {
 
     fn note_that_the_program_ran(&mut self) {
         self.program_ran = true;
+    }
+
+    fn mark_begins(&mut self) {
+        root_metadata::mark_begins();
+    }
+
+    fn mark_ends(&mut self) {
+        root_metadata::mark_ends();
     }
 
     fn units_walked(&self, heap: &Heap) -> u64 {

@@ -16,9 +16,11 @@ impl TraceDriver {
         self.stack.lay_down(heap);
         heap.begin_collection();
         self.stops.open_report(heap, Kind::Collection);
+        self.stack.mark_begins();
         self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         let collected = mark_and_sweep(heap, &mut self.roots, Slice::default());
+        self.stack.mark_ends();
         let freed = collected.freed.expect("the slice has no end");
         self.note_collection(heap, freed, collected.units);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;

@@ -9,7 +9,7 @@
 mod jumps;
 
 use crate::boundaries::program::{Folder, of_nodes, plan};
-use crate::boundaries::{native_code, prints, runs, runs_in};
+use crate::boundaries::{native_code, prints, runs, runs_in, runs_on_the_heap};
 use tally_llvm::lower::Plan;
 
 /// `flip` allocates until an epoch has begun, and not much longer; `check_pauses` prints how many frames were walked at
@@ -160,7 +160,8 @@ int main(void) { on_a_large_stack(run); }
     runs(&program(&main), "57\n");
 }
 
-/// The second time, nothing older than the frames that the flip visits lends any more: the walk pauses again.
+/// The second time, nothing older than the frames that the flip visits lends any more: the walk pauses again. The nodes on the way down
+/// bring that second time.
 #[test]
 fn frame_that_lent_and_is_gone_does_not_keep_walks_from_pausing() {
     let main = r#"
@@ -187,7 +188,7 @@ static void *run(void *unused) {
 }
 int main(void) { on_a_large_stack(run); }
 "#;
-    runs(&program(main), "5000050000\n");
+    runs_on_the_heap(&program(main), "5000050000\n");
 }
 
 /// Exceptions pass frames that wait, and native frames between them that clean up; handlers are native frames, some of them such

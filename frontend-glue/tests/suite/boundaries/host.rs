@@ -8,6 +8,7 @@ use crate::boundaries::program::{options, plan};
 use tally_compiled::abi::{tally_collect, thread_heap};
 use tally_llvm::jit::{ModuleHandle, Session, SessionError};
 use tally_llvm::lower::Plan;
+use tally_llvm::pipeline::CompileOptions;
 
 /// A list node, and `push` as in the README. `NAME` makes a module's symbols its own.
 const NODE: &str = r#"
@@ -72,7 +73,9 @@ unsafe extern "C-unwind" fn host_goes_on(depth: u64, host: *mut Host) {
 
 impl Host {
     fn new(at: fn(u64, &mut Host)) -> Host {
-        let mut session = Session::new(options()).unwrap();
+        // Each frame is to hold an object of the heap, though nothing else sees it.
+        let options = CompileOptions { stack_objects: false, ..options() };
+        let mut session = Session::new(options).unwrap();
         session.define("host_goes_on", host_goes_on as *const ()).unwrap();
         Host { session, through: None, at, removed: Vec::new() }
     }

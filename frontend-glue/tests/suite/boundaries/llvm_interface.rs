@@ -1,7 +1,7 @@
 //! The functions that LLVM's documentation recommends to collectors, and code of its own strategy `shadow-stack`.
 
 use crate::boundaries::program::{Folder, plan};
-use crate::boundaries::{prints, runs};
+use crate::boundaries::{prints, runs, runs_on_the_heap};
 use tally_llvm::lower::Plan;
 
 #[test]
@@ -70,7 +70,7 @@ int main(void) {
     printf("%ld %ld %ld\n", plain, tagged, sum);
 }
 "#;
-    runs(program, "10 10 10045\n");
+    runs_on_the_heap(program, "10 10 10045\n");
 }
 
 /// A collector of one's own sees variables, functions and frames; both roots of a frame have its stack pointer.

@@ -1,6 +1,6 @@
 //! `ocaml` and `erlang`, compiled by stock `llc`: the tables that it writes name the roots.
 
-use super::stock::{LEVELS, collects, llc, tool};
+use super::stock::{LEVELS, collects, counted, llc, tool};
 use tally_kit::folder::Folder;
 
 /// A folder with the program of `super` as `list.ll`.
@@ -134,3 +134,37 @@ define i32 @main() gc "STRATEGY" {
   ret i32 %r
 }
 "#;
+
+/// `tally run` links programs with objects in them, hands its options on, and leaves nothing behind.
+#[test]
+fn objects_are_run_as_modules_are() {
+    for strategy in ["ocaml", "erlang", "shadow-stack"] {
+        let folder = Folder::with(&[("list.ll", &super::program(strategy))]);
+        llc(&folder, "list", &["-O0"]);
+        let before = folder.names();
+        let ran = folder.tally(&["run", "--epoch-bytes", "4KiB", "--stats", "list.o"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), "500500\n"), "{strategy}: {ran:?}");
+        assert!(counted(&ran, "marks") > 3, "{strategy}: {ran:?}");
+        let ran = folder.tally(&["run", "--zeal", "--leak-check", "list.o", "--", "few"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), "500500\n"), "{strategy}: {ran:?}");
+        let ran = folder.tally(&["run", "--fail-allocation", "5", "list.o"]);
+        assert_eq!(ran.status, Some(4), "{strategy}: {ran:?}");
+        assert_eq!(folder.names(), before, "{strategy}");
+    }
+}
+
+/// A module that Tally compiles beside an object of stock `llc`; without its other half the object cannot be linked.
+#[test]
+fn an_object_beside_a_module_is_run() {
+    let whole = super::program("ocaml");
+    let (library, main) = whole.split_once("define i32 @main").expect("it has a main function");
+    let (declared, _) = library.split_once("define ptr @cell").expect("it defines what it calls");
+    let main = format!("{declared}declare ptr @cell(ptr, i64)\ndeclare void @ring()\ndefine i32 @main{main}")
+        .replace("gc \"ocaml\"", "gc \"trace\"");
+    let folder = Folder::with(&[("list.ll", library), ("main.ll", &main)]);
+    llc(&folder, "list", &["-O0"]);
+    let ran = folder.tally(&["run", "--epoch-bytes", "4KiB", "main.ll", "list.o"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), "500500\n"), "{ran:?}");
+    let alone = folder.tally(&["run", "list.o"]);
+    assert_eq!((alone.status, alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
+}
