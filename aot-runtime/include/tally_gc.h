@@ -71,9 +71,9 @@
  * what is missing. */
 #define TALLY__UNLOWERED(what)                                                                                         \
     __asm__(what ", not lowered: compile with -fpass-plugin=libtally_pass.so, or by `tally build`")
-void tally__gcroot(void *slot, const void *how) TALLY__UNLOWERED("gcroot");
-void tally__gcwrite(void *value, void *object, void *slot) TALLY__UNLOWERED("gcwrite");
-void *tally__gcread(void *object, void *slot) TALLY__UNLOWERED("gcread");
+__attribute__((nothrow)) void tally__gcroot(void *slot, const void *how) TALLY__UNLOWERED("gcroot");
+__attribute__((nothrow)) void tally__gcwrite(void *value, void *object, void *slot) TALLY__UNLOWERED("gcwrite");
+__attribute__((nothrow)) void *tally__gcread(void *object, void *slot) TALLY__UNLOWERED("gcread");
 extern const char tally__header[] TALLY__UNLOWERED("tally_gc.h");
 static const char *const tally__includes_header __attribute__((used)) = tally__header;
 

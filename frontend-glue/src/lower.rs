@@ -169,7 +169,9 @@ impl<'a> Lowering<'a> {
             zeal::name_fields(self.module);
             self.module.functions().filter(|function| function.has_body()).for_each(zeal::name_values);
         }
-        self.place_stack_objects();
+        self.report.remarks =
+            stack_objects::place(&self.builder, &self.callees, &self.managed, self.plan, self.options);
+        self.report.stack_objects = self.report.remarks.len();
         let mut counts = self.begin_counts();
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut gcroots = roots::gcroots(&self.callees);
@@ -229,12 +231,6 @@ impl<'a> Lowering<'a> {
         runtime::remove_unused_declarations(self.module);
         self.module.set_flag(LOWERED_FLAG, self.plan.code());
         Ok(())
-    }
-
-    fn place_stack_objects(&mut self) {
-        let (builder, callees) = (&self.builder, &self.callees);
-        self.report.remarks = stack_objects::place(builder, callees, &self.managed, self.plan, self.options);
-        self.report.stack_objects = self.report.remarks.len();
     }
 
     /// The facts that the prompt plan needs before the first root is cleaned.

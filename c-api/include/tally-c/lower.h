@@ -40,8 +40,8 @@ typedef struct tally_options tally_options;
 tally_options *tally_options_create(void);
 void tally_options_dispose(tally_options *options);
 
-/* Reads words between blanks or semicolons: plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects,
- * no-warnings, O0 O1 O2 O3 Os. On failure the words before the wrong one hold. */
+/* Reads words between blanks or semicolons: plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal,
+ * stack-objects=on|off, no-warnings, O0 O1 O2 O3 Os. On failure the words before the wrong one hold. */
 typedef struct tally_diagnostics tally_diagnostics;
 LLVMBool tally_options_read(tally_options *options, const char *words, tally_diagnostics **found);
 

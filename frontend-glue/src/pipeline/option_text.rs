@@ -13,7 +13,7 @@ use crate::lower::{Plan, STRATEGY};
 use crate::pipeline::CompileOptions;
 
 /// The words, for messages and help.
-pub const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects, no-warnings, \
+pub const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects=on|off, no-warnings, \
                          and O0, O1, O2, O3 or Os";
 
 /// Reads words of options over those that are there.
@@ -34,7 +34,8 @@ fn set(word: &str, options: &mut CompileOptions) -> Result<(), String> {
         ("roots", Some(which)) => options.roots = ValueEnum::from_str(which, false).map_err(wrong)?,
         ("save-counts", Some(savings)) => options.patterns = Some(savings.parse().map_err(wrong)?),
         ("zeal", None) => options.zeal = true,
-        ("stack-objects", None) => options.stack_objects = true,
+        ("stack-objects", None | Some("on")) => options.stack_objects = true,
+        ("stack-objects", Some("off")) => options.stack_objects = false,
         ("no-warnings", None) => options.warns = false,
         (level, None) if level.starts_with('O') => {
             options.level = <Level as ValueEnum>::from_str(&level[1..], false).map_err(wrong)?;
@@ -69,7 +70,9 @@ mod tests {
         assert_eq!(options.gc_names, plans);
         assert_eq!((options.roots, options.level), (Roots::Auto, Level::O3));
         assert_eq!(options.patterns, Some(Patterns::NONE));
-        assert!(options.zeal && !options.warns && !options.stack_objects);
+        assert!(options.zeal && !options.warns && options.stack_objects);
+        read("stack-objects=off", &mut options).unwrap();
+        assert!(!options.stack_objects);
         read("", &mut options).unwrap();
     }
 

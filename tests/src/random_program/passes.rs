@@ -105,13 +105,27 @@ pub fn compile(place: &Path, options: &[&str]) -> Result<PathBuf, String> {
     arguments.extend([place.into(), OsString::from("-o"), raw.clone().into()]);
     tool(CLANG, &arguments)?;
     let text = std::fs::read_to_string(&raw).map_err(|error| error.to_string())?;
-    std::fs::write(&raw, mark(&text)).map_err(|error| error.to_string())?;
+    std::fs::write(&raw, mark(&with_intrinsics(&text))).map_err(|error| error.to_string())?;
     Ok(raw)
 }
 
 fn tool(name: &str, arguments: &[OsString]) -> Result<(), String> {
     let output = run(Path::new(name), arguments, &[]);
     if output.status.success() { Ok(()) } else { Err(format!("{name} fails: {}", describe(&output))) }
+}
+
+/// The text with LLVM's intrinsics in place of the names that `tally_gc.h` gives them, and without its undefined variable.
+fn with_intrinsics(text: &str) -> String {
+    const UNLOWERED: &str = ", not lowered: compile with -fpass-plugin=libtally_pass.so, or by `tally build`\"";
+    let mut text = text.replace(
+        &format!("@\"tally_gc.h{UNLOWERED} = external constant [0 x i8]"),
+        "@tally_gc.h = internal constant [0 x i8] zeroinitializer",
+    );
+    text = text.replace(&format!("@\"tally_gc.h{UNLOWERED}"), "@tally_gc.h");
+    for name in ["gcroot", "gcwrite", "gcread"] {
+        text = text.replace(&format!("@\"{name}{UNLOWERED}"), &format!("@llvm.{name}"));
+    }
+    text
 }
 
 /// Gives `gc "refcount"` to the functions of textual IR that `tally` would mark in C.

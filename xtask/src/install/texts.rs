@@ -35,7 +35,7 @@ fn lowering(prefix: &Path) -> String {
 }
 
 /// The prefix is found from the file's own place, so that an installation may be moved.
-const CMAKE: &str = r#"# find_package(Tally) of CMake: targets Tally::runtime and Tally::llvm, and tally_target(TARGET [WORDS…]).
+const CMAKE: &str = r#"# find_package(Tally) of CMake: targets Tally::runtime and Tally::llvm, and target_use_tally(TARGET [WORDS…]).
 get_filename_component(TALLY_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(TALLY_PASS_PLUGIN "${TALLY_PREFIX}/lib/libtally_pass.so")
 set(TALLY_COMMAND "${TALLY_PREFIX}/bin/tally")
@@ -57,10 +57,10 @@ if(NOT TARGET Tally::llvm)
 endif()
 
 # The C files of TARGET are compiled by clang 22 with Tally's pass plugin; WORDS are its options, as plan=refcount-prompt.
-function(tally_target target)
+function(target_use_tally target)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 22
       OR NOT CMAKE_C_COMPILER_VERSION VERSION_LESS 23)
-    message(FATAL_ERROR "tally_target: the C compiler must be clang 22 (cmake -DCMAKE_C_COMPILER=clang-22); "
+    message(FATAL_ERROR "target_use_tally: the C compiler must be clang 22 (cmake -DCMAKE_C_COMPILER=clang-22); "
       "it is ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
   endif()
   target_link_libraries(${target} PRIVATE Tally::runtime)
