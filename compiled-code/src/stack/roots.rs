@@ -5,7 +5,7 @@
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
-//! The collector asks through [`RootSource`]. A flip's walk of a deep stack pauses after some frames and goes on in
+//! The collector asks through [`RootSource`](tally_collector::root_source::RootSource). A flip's walk of a deep stack pauses after some frames and goes on in
 //! slices: `diversion` ensures that the walk visits a frame before the program comes back to it. The program must not
 //! store to a root of a waiting frame through a pointer either: frames that *lend* roots record themselves in the
 //! context (`Context::lent_high`), and all frames down to the last of them are visited at once.
