@@ -1,7 +1,7 @@
 //! The lowering of modules that the host optimises and compiles itself.
 
 use std::mem::ManuallyDrop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
@@ -26,6 +26,24 @@ pub(crate) unsafe fn lent<'a>(module: LLVMModuleRef) -> (ManuallyDrop<Module<'a>
     (module, name)
 }
 
+/// Does the work of a function that gets a module and options.
+///
+/// # Safety
+/// A module that is alive, options that were created or null, and a place for findings or null.
+pub(crate) unsafe fn with_module(
+    module: LLVMModuleRef,
+    options: *const CompileOptions,
+    found: *mut *mut Findings,
+    work: impl FnOnce(&Module, &Path, CompileOptions) -> Result<Findings, Findings>,
+) -> i32 {
+    // SAFETY: the caller's duty.
+    let (module, name) = unsafe { lent(module) };
+    // SAFETY: the caller's duty.
+    let options = unsafe { given(options) };
+    // SAFETY: the caller's duty.
+    unsafe { ended(found, || work(&module, &name, options)) }
+}
+
 /// # Safety
 /// A module that is alive, options that were created or null, and a place for findings or null.
 #[unsafe(no_mangle)]
@@ -34,21 +52,17 @@ pub unsafe extern "C" fn tally_verify_module(
     options: *const CompileOptions,
     found: *mut *mut Findings,
 ) -> i32 {
-    // SAFETY: the caller's duty.
-    let (module, name) = unsafe { lent(module) };
-    // SAFETY: the caller's duty.
-    let options = unsafe { given(options) };
-    let verify = || {
+    let verify = |module: &Module, name: &Path, options: CompileOptions| {
         let machine = target::machine(options.level).map_err(CompileError::Target)?;
-        pipeline::accept(&module, &name, &machine)?;
-        let findings = pipeline::inspect(&module, &name, &options);
+        pipeline::accept(module, name, &machine)?;
+        let findings = pipeline::inspect(module, name, &options);
         match findings.errors.is_empty() {
             true => Ok(Findings::warnings(&findings.warnings)),
             false => Err(CompileError::Contract(findings.errors).into()),
         }
     };
     // SAFETY: the caller's duty.
-    unsafe { ended(found, verify) }
+    unsafe { with_module(module, options, found, verify) }
 }
 
 /// # Safety
@@ -60,22 +74,18 @@ pub unsafe extern "C" fn tally_lower_module(
     destination: u32,
     found: *mut *mut Findings,
 ) -> i32 {
-    // SAFETY: the caller's duty.
-    let (module, name) = unsafe { lent(module) };
-    // SAFETY: the caller's duty.
-    let options = unsafe { given(options) };
-    let lower = || {
+    let lower = |module: &Module, name: &Path, options: CompileOptions| {
         let destination = match destination {
             FOR_LINKER => Destination::LinkedImage,
             FOR_THIS_PROCESS => Destination::ThisProcess,
             other => return Err(Findings::error(format!("no destination has the number {other}"))),
         };
         let options = CompileOptions { destination, ..options };
-        let lowered = other_tools::lower(&module, &name, &options, Next::Nothing)?;
+        let lowered = other_tools::lower(module, name, &options, Next::Nothing)?;
         Ok(Findings::warnings(&lowered.warnings))
     };
     // SAFETY: the caller's duty.
-    unsafe { ended(found, lower) }
+    unsafe { with_module(module, options, found, lower) }
 }
 
 /// # Safety
@@ -86,15 +96,11 @@ pub unsafe extern "C" fn tally_finish_module(
     options: *const CompileOptions,
     found: *mut *mut Findings,
 ) -> i32 {
-    // SAFETY: the caller's duty.
-    let (module, name) = unsafe { lent(module) };
-    // SAFETY: the caller's duty.
-    let options = unsafe { given(options) };
-    let finish = || {
-        other_tools::finish(&module, &name, options.level, true)?;
-        other_tools::before_code(&module, &name)?;
+    let finish = |module: &Module, name: &Path, options: CompileOptions| {
+        other_tools::finish(module, name, options.level, true)?;
+        other_tools::before_code(module, name)?;
         Ok(Findings::default())
     };
     // SAFETY: the caller's duty.
-    unsafe { ended(found, finish) }
+    unsafe { with_module(module, options, found, finish) }
 }

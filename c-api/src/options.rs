@@ -9,7 +9,7 @@ use crate::diagnostics::{Findings, ended};
 /// Options as those of the command are by themselves.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_options_create() -> *mut CompileOptions {
-    Box::into_raw(Box::new(CompileOptions { warns: true, ..CompileOptions::default() }))
+    Box::into_raw(Box::new(of_the_command()))
 }
 
 /// # Safety
@@ -46,5 +46,9 @@ pub unsafe extern "C" fn tally_options_read(
 pub(crate) unsafe fn given(options: *const CompileOptions) -> CompileOptions {
     // SAFETY: the caller's duty.
     let options = unsafe { options.as_ref() };
-    options.cloned().unwrap_or_else(|| CompileOptions { warns: true, ..CompileOptions::default() })
+    options.cloned().unwrap_or_else(of_the_command)
+}
+
+fn of_the_command() -> CompileOptions {
+    CompileOptions { warns: true, ..CompileOptions::default() }
 }

@@ -11,7 +11,7 @@ use tally_llvm::aot::{self, Shape};
 use tally_llvm::pipeline::{self, CompileOptions, Destination, Object};
 
 use crate::diagnostics::{Findings, ended};
-use crate::lowering::lent;
+use crate::lowering::{lent, with_module};
 use crate::options::given;
 
 /// # Safety
@@ -35,19 +35,16 @@ pub unsafe extern "C" fn tally_emit_object(
     found: *mut *mut Findings,
 ) -> i32 {
     // SAFETY: the caller's duty.
-    let (module, name) = unsafe { lent(module) };
-    // SAFETY: the caller's duty.
-    let options = CompileOptions { destination: Destination::LinkedImage, ..unsafe { given(options) } };
-    // SAFETY: the caller's duty.
     let file = unsafe { path(file) };
-    let emit = || {
-        let objects = pipeline::compile_modules(std::slice::from_ref(&module), &[name], &options)?;
+    let emit = |module: &Module, name: &Path, options: CompileOptions| {
+        let options = CompileOptions { destination: Destination::LinkedImage, ..options };
+        let objects = pipeline::compile_modules(std::slice::from_ref(module), &[name.to_owned()], &options)?;
         let written = objects.iter().try_for_each(|object| std::fs::write(file, &object.bytes));
         written.map_err(|error| Findings::error(format!("{}: {error}", file.display())))?;
         Ok(warnings(&objects))
     };
     // SAFETY: the caller's duty.
-    unsafe { ended(found, emit) }
+    unsafe { with_module(module, options, found, emit) }
 }
 
 /// # Safety

@@ -41,6 +41,24 @@ use tally_heap::object::{ObjectRef, Slot};
 use tally_heap::type_registry::TypeInfo;
 use tally_heap::zeal::access::FOREIGN;
 
+/// The instructions by which a shim notes where compiled code was left: return address, stack pointer, rbp and rbx go to
+/// the thread's context, whose address stays in rax; r10 is lost.
+#[macro_export]
+macro_rules! note_exit {
+    () => {
+        concat!(
+            "mov rax, qword ptr [rip + tally_context@GOTTPOFF]\n",
+            "add rax, qword ptr fs:[0]\n",
+            "mov r10, qword ptr [rsp]\n",
+            "mov qword ptr [rax + 32], r10\n",
+            "lea r10, [rsp + 8]\n",
+            "mov qword ptr [rax + 40], r10\n",
+            "mov qword ptr [rax + 48], rbp\n",
+            "mov qword ptr [rax + 56], rbx",
+        )
+    };
+}
+
 /// Defines a naked shim that writes the exit anchor and jumps to `$target`.
 #[macro_export]
 macro_rules! safepoint_shim {
@@ -54,14 +72,7 @@ macro_rules! safepoint_shim {
         pub unsafe extern "C" fn $name() {
             ::std::arch::naked_asm!(
                 ".cfi_startproc",
-                "mov rax, qword ptr [rip + tally_context@GOTTPOFF]",
-                "add rax, qword ptr fs:[0]",
-                "mov r10, qword ptr [rsp]",
-                "mov qword ptr [rax + 32], r10",
-                "lea r10, [rsp + 8]",
-                "mov qword ptr [rax + 40], r10",
-                "mov qword ptr [rax + 48], rbp",
-                "mov qword ptr [rax + 56], rbx",
+                $crate::note_exit!(),
                 "jmp {target}",
                 ".cfi_endproc",
                 target = sym $target,

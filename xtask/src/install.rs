@@ -215,18 +215,17 @@ mod tests {
     #[test]
     fn removal_takes_what_is_listed_and_leaves_the_rest() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let installation = Installation { prefix: "/usr".into(), root: folder.path().to_owned() };
-        let mut files = Vec::new();
+        let installation = Installation { prefix: "/usr".into(), root: folder.path().join("usr") };
+        let mut files = vec![LIST.to_owned(), "../outside".to_owned()];
         installation.write("bin/tally", b"", &mut files).expect("it can be written");
         installation.write("share/doc/tally/README.md", b"", &mut files).expect("it can be written");
-        installation.write("bin/other", b"", &mut Vec::new()).expect("it can be written");
-        installation
-            .write(LIST, (files.join("\n") + "\n../outside\n").as_bytes(), &mut files)
-            .expect("it can be written");
         installation.write(LIST, files.join("\n").as_bytes(), &mut Vec::new()).expect("it can be written");
+        for other in ["bin/other", "../outside"] {
+            installation.write(other, b"", &mut Vec::new()).expect("it can be written");
+        }
         installation.remove().expect("all is there");
-        assert!(folder.path().join("bin/other").is_file());
-        assert!(!folder.path().join("bin/tally").exists() && !folder.path().join("share").exists());
+        assert!(folder.path().join("usr/bin/other").is_file() && folder.path().join("outside").is_file());
+        assert!(!folder.path().join("usr/bin/tally").exists() && !folder.path().join("usr/share").exists());
         assert!(installation.remove().is_err_and(|failure| failure.to_string().contains("nothing is installed")));
     }
 

@@ -1,8 +1,8 @@
 //! Which modules keep the names of fields and the lines of roots, for reports that say why objects are alive.
 //!
 //! Those that ask why, and those whose user wants it (`--names`, `tally run --why`). The names are a text in the
-//! module's record ([`tally_compiled::module::record::ModuleRecord::names`]). To find them the module is printed, which
-//! costs about a twentieth of compiling it; so others do without.
+//! module's record ([`tally_compiled::module::record::ModuleRecord::names`]). To find them the module is printed, so
+//! others do without.
 
 use super::LowerOptions;
 use super::zeal::names_of_fields;

@@ -28,14 +28,7 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 pub unsafe extern "C" fn tally_stack_switch() {
     naked_asm!(
         ".cfi_startproc",
-        "mov rax, qword ptr [rip + tally_context@GOTTPOFF]",
-        "add rax, qword ptr fs:[0]",
-        "mov r10, qword ptr [rsp]",
-        "mov qword ptr [rax + 32], r10",
-        "lea r10, [rsp + 8]",
-        "mov qword ptr [rax + 40], r10",
-        "mov qword ptr [rax + 48], rbp",
-        "mov qword ptr [rax + 56], rbx",
+        crate::note_exit!(),
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
         "call {prepare}",
