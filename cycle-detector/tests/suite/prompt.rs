@@ -16,8 +16,8 @@ mod sliced_marks;
 mod sliced_parts;
 mod slices;
 mod timed_slices;
+mod young_objects;
 mod young_piles;
-mod youth;
 
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;

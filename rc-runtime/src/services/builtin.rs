@@ -81,7 +81,7 @@ pub(crate) fn callback_of(object: ObjectRef) -> Option<Callback> {
 }
 
 /// Whether something is to be done when a weak reference in the object was cleared.
-pub(crate) fn has_errand(object: ObjectRef) -> bool {
+pub(crate) fn is_told_when_cleared(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 

@@ -209,7 +209,7 @@ pub struct Specials {
     pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead
     /// together.
-    pub(crate) has_errands: bool,
+    pub(crate) any_told_when_cleared: bool,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,

@@ -44,8 +44,8 @@ const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | prompt_flag::DEAD) as u64)
     << 32
     | u32::MAX as u64;
-/// In a header: settled for another reason than being young, or none.
-const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
+/// In a header: settled for another reason than being young, as acyclic or as a candidate.
+const STAYS_SETTLED: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
 
 /// The state that outlives a batch.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Batch {
             self.let_grow_up(heap, blocks, cells);
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
-        heap.prompt.cells.end_youth(young, &lists);
+        heap.prompt.cells.end_batch(young, &lists);
         // A root may have released them.
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| trials.seed(heap, object));
         trials.note_seeds(heap);
@@ -336,7 +336,7 @@ impl Batch {
             // SAFETY: [OWNED] a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
-                if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
+                if header & STAYS_SETTLED != 0 || header == 0 {
                     continue;
                 }
                 if is_member(object, header) && !REACHED.get(object.granule()) {

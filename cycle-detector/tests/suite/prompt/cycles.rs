@@ -47,7 +47,7 @@ fn rings_of_every_size_that_are_dropped_are_found_by_trials_alone() {
 }
 
 #[test]
-fn an_epoch_tries_every_candidate_whatever_the_purse() {
+fn an_epoch_tries_every_candidate_whatever_the_budget() {
     for length in [3, 100, 30_000] {
         let mut m = mutator();
         let base = ring(&mut m, length);

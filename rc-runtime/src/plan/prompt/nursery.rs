@@ -46,7 +46,7 @@ const SPARSE: u64 = 4;
 /// The blocks that are judged together.
 #[derive(Debug)]
 pub struct YoungBlocks {
-    /// All that are young; those behind the first `judged` are not until [`end_youth`](CellSpace::end_youth).
+    /// All that are young; those behind the first `judged` are not until [`end_batch`](CellSpace::end_batch).
     pub blocks: List<u32>,
     /// How many, from the first, are judged.
     pub judged: usize,
@@ -187,7 +187,7 @@ impl CellSpace {
         entry(block).young.set(young);
     }
 
-    /// Begins a batch, of a bounded number of blocks or of all; [`end_youth`](Self::end_youth) must follow. Bounded, it has
+    /// Begins a batch, of a bounded number of blocks or of all; [`end_batch`](Self::end_batch) must follow. Bounded, it has
     /// at least as many as the depth of the stack asks for.
     pub fn batch(&mut self, bounded: bool) -> YoungBlocks {
         let nursery = &mut self.nursery;
@@ -213,7 +213,7 @@ impl CellSpace {
 
     /// The survivors of the blocks that were judged have grown up. The cells left of those on the context's `lists` are born
     /// into the next batch, to which the other blocks belong.
-    pub fn end_youth(&mut self, young: YoungBlocks, lists: &[u64]) {
+    pub fn end_batch(&mut self, young: YoungBlocks, lists: &[u64]) {
         let YoungBlocks { mut blocks, judged, .. } = young;
         let rest = &blocks[judged..];
         let is_left = |first: &u64| *first != 0 && !rest.contains(&block_of(*first));

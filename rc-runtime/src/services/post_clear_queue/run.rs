@@ -6,7 +6,7 @@ use crate::services::builtin;
 
 impl Heap {
     /// Queues the object, once.
-    pub(crate) fn add_errand(&mut self, object: ObjectRef) {
+    pub(crate) fn queue_post_clear(&mut self, object: ObjectRef) {
         let post_clear = &mut self.services.specials.post_clear;
         let place = post_clear.end();
         let rest = self.rest(object);
@@ -19,14 +19,14 @@ impl Heap {
     }
 
     /// The object dies: takes it off the queue.
-    pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
+    pub(crate) fn remove_post_clear(&mut self, object: ObjectRef) {
         if let Some(place) = self.rest_of(object).and_then(|rest| rest.post_clear.take()) {
             let post_clear = &mut self.services.specials.post_clear;
             post_clear.queue[(place - post_clear.done) as usize] = None;
         }
     }
 
-    pub(in crate::services::post_clear_queue) fn next_errand(&mut self) -> Option<ObjectRef> {
+    pub(in crate::services::post_clear_queue) fn next_post_clear(&mut self) -> Option<ObjectRef> {
         let post_clear = &mut self.services.specials.post_clear;
         loop {
             let next = post_clear.queue.pop_front()?;
@@ -56,7 +56,7 @@ impl Heap {
         let end = heap.services.specials.post_clear.end();
         while has_turn
             && heap.services.specials.post_clear.done < end
-            && let Some(object) = heap.next_errand()
+            && let Some(object) = heap.next_post_clear()
         {
             if heap.upgrade(object).is_none() {
                 continue;

@@ -11,7 +11,7 @@ use crate::services::weak::links::Node;
 /// As many units as anything may take.
 const ALL: i64 = i64::MAX / 2;
 /// Units of a weak slot whose holder is told that it was cleared: that is run outside of the slice, but soon after it.
-const ERRAND_UNITS: i64 = 32;
+const POST_CLEAR_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
 pub const SLOTS_AT_ONCE: i64 = 4096;
 
@@ -40,7 +40,7 @@ impl Heap {
                 return false;
             }
             let holder = self.clear_weak_slot(number, WeakKind::Reference, node);
-            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { SLOT_UNITS };
+            *units -= if builtin::is_told_when_cleared(holder) { POST_CLEAR_UNITS } else { SLOT_UNITS };
         }
         true
     }
@@ -63,7 +63,7 @@ impl Heap {
     /// The object is one of those whose reclaim begins together, or is no more. A callback that runs when a weak reference is
     /// cleared gets a record for it.
     pub(crate) fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
-        if condemned && builtin::has_errand(object) {
+        if condemned && builtin::is_told_when_cleared(object) {
             self.special(object).set(CONDEMNED, true);
         } else if let Some(record) = self.special_of(object) {
             record.set(CONDEMNED, condemned);
@@ -88,7 +88,7 @@ impl Heap {
         if builtin::is_coroutine(object) {
             self.let_go_of_frames(object);
         }
-        self.forget_errand(object);
+        self.remove_post_clear(object);
         self.unlink_weak(object);
         if self.is_weak_set(object) && !self.end_weak_set(object, units) {
             return false;

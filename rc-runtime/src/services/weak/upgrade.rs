@@ -98,7 +98,7 @@ impl Heap {
             None => slot.store(0),
         }
         if kind == WeakKind::Reference && self.is_told(holder) {
-            self.add_errand(holder);
+            self.queue_post_clear(holder);
         }
         self.tidy_special(holder);
         holder
@@ -107,7 +107,7 @@ impl Heap {
     /// Whether something is done because a weak reference in the object was cleared: not if the object is part of the garbage
     /// whose reclaim begins, unless a finalizer may bring it back, and it is an entry that keeps a key.
     pub(in crate::services::weak) fn is_told(&mut self, holder: ObjectRef) -> bool {
-        builtin::has_errand(holder)
+        builtin::is_told_when_cleared(holder)
             && (!self.is_condemned_too(holder)
                 || self.services.specials.finalizers_follow && builtin::callback_of(holder).is_none())
     }

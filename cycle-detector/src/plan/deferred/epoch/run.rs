@@ -109,7 +109,7 @@ impl DeferredDriver {
             }
             Phase::Sweep => Phase::Release,
             Phase::Release => {
-                self.fill_purse();
+                self.grant_trial_budget();
                 Phase::Try
             }
             Phase::Try => {

@@ -9,7 +9,7 @@ use tally_heap::{Heap, ObjectRef};
 
 impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
-    pub(crate) fn fill_purse(&mut self) {
+    pub(crate) fn grant_trial_budget(&mut self) {
         self.trials.budget.put(0, (self.stops.report.given_bytes / BYTES_PER_EDGE) as i64);
     }
 

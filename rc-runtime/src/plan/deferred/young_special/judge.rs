@@ -22,7 +22,7 @@ impl Heap {
     /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
         if self.services.specials.judgement == Judgement::Waits {
-            let asked = self.services.specials.has_errands;
+            let asked = self.services.specials.any_told_when_cleared;
             self.services.specials.judgement = if asked { Judgement::Condemn(0) } else { Judgement::Begin(0) };
         }
         while units > 0 {
@@ -72,7 +72,7 @@ impl Heap {
 
     /// It is not condemned any more, if it was, and plain if nothing else needs its record.
     fn absolve(&mut self, object: ObjectRef) {
-        match self.services.specials.has_errands {
+        match self.services.specials.any_told_when_cleared {
             true => self.condemn_special(object, false),
             false => self.tidy_special(object),
         }
@@ -93,14 +93,16 @@ impl Heap {
                 self.services.specials.finalizers_follow = self.services.finalizers.has_young();
                 let done = self.begin_reclaim_some(object, units);
                 self.services.specials.finalizers_follow = false;
-                if done && !self.services.finalizers.has_young() && !builtin::has_errand(object) {
+                if done && !self.services.finalizers.has_young() && !builtin::is_told_when_cleared(object) {
                     // Nothing asks whether it was condemned. Most have nothing else that is to end, and are plain from here on.
                     self.absolve(object);
                 }
                 return done;
             }
             Judgement::Dismantle(_) if dead => return self.dismantle_some(object, units),
-            Judgement::Dismantle(_) if self.services.specials.has_errands => self.condemn_special(object, false),
+            Judgement::Dismantle(_) if self.services.specials.any_told_when_cleared => {
+                self.condemn_special(object, false)
+            }
             // All that are dead have been dismantled: an ephemeron that loses a key here is alive.
             Judgement::End(_) if dead => match self.end_key_some(object, units) {
                 true => self.end_special(object),

@@ -16,7 +16,7 @@ impl Heap {
         target: ObjectRef,
         kind: WeakKind,
     ) {
-        self.services.specials.has_errands |= builtin::has_errand(holder);
+        self.services.specials.any_told_when_cleared |= builtin::is_told_when_cleared(holder);
         let to = self.make_number(target);
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             self.note_special(holder);
