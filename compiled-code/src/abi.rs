@@ -1,7 +1,7 @@
 //! The C symbols that compiled programs call (the list is in `symbols`, the C view in `tally.h`). The symbols for
 //! modules and for programs as a whole are in `program`.
 //!
-//! A safepoint symbol is a naked shim: it writes its return address, the stack pointer at it, rbp and rbx into the
+//! A safepoint symbol is a naked shim (`crate::arch`): it writes its return address, the stack pointer at it, frame pointer and base pointer into the
 //! thread's context (the *exit anchor* from which the stack is walked) and jumps on to the Rust function of the same
 //! name. Leaves that barriers call (`tally_log_slow`) save the caller's registers, so that a barrier costs the
 //! surrounding code no spills.
@@ -29,8 +29,9 @@ pub use weak::*;
 pub use weak_set::*;
 pub use zeal::*;
 
+use crate::arch::preserving_shim;
 use crate::module::record::TypeHandle;
-use std::arch::naked_asm;
+use crate::safepoint_shim;
 use tally_heap::context::current;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
@@ -40,46 +41,6 @@ use tally_heap::memory::range;
 use tally_heap::object::{ObjectRef, Slot};
 use tally_heap::type_registry::TypeInfo;
 use tally_heap::zeal::access::FOREIGN;
-
-/// The instructions by which a shim notes where compiled code was left: return address, stack pointer, rbp and rbx go to
-/// the thread's context, whose address stays in rax; r10 is lost.
-#[macro_export]
-macro_rules! note_exit {
-    () => {
-        concat!(
-            "mov rax, qword ptr [rip + tally_context@GOTTPOFF]\n",
-            "add rax, qword ptr fs:[0]\n",
-            "mov r10, qword ptr [rsp]\n",
-            "mov qword ptr [rax + 32], r10\n",
-            "lea r10, [rsp + 8]\n",
-            "mov qword ptr [rax + 40], r10\n",
-            "mov qword ptr [rax + 48], rbp\n",
-            "mov qword ptr [rax + 56], rbx",
-        )
-    };
-}
-
-/// Defines a naked shim that writes the exit anchor and jumps to `$target`.
-#[macro_export]
-macro_rules! safepoint_shim {
-    ($(#[$doc:meta])* $name:ident => $target:path) => {
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// Called by compiled code with the arguments that `tally.h` states.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name() {
-            ::std::arch::naked_asm!(
-                ".cfi_startproc",
-                $crate::note_exit!(),
-                "jmp {target}",
-                ".cfi_endproc",
-                target = sym $target,
-            )
-        }
-    };
-}
 
 safepoint_shim! {
     /// `void *tally_new(const tally_type *type)`: a new object, payload zero.
@@ -198,45 +159,6 @@ extern "C" fn drain(words: *const u64, count: u64) {
     let heap = unsafe { thread_heap() };
     // SAFETY: [ALONE] borrowed for the next statement alone.
     Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, words);
-}
-
-/// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged)
-/// that calls `$target`.
-macro_rules! preserving_shim {
-    ($(#[$doc:meta])* $name:ident($($parameter:ident),*) => $target:path) => {
-        $(#[$doc])*
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($parameter: u64),*) {
-            naked_asm!(
-                ".cfi_startproc",
-                "push rax",
-                "push rcx",
-                "push rdx",
-                "push rsi",
-                "push rdi",
-                "push r8",
-                "push r9",
-                "push r10",
-                "sub rsp, 8",
-                ".cfi_adjust_cfa_offset 72",
-                "call {target}",
-                "add rsp, 8",
-                "pop r10",
-                "pop r9",
-                "pop r8",
-                "pop rdi",
-                "pop rsi",
-                "pop rdx",
-                "pop rcx",
-                "pop rax",
-                ".cfi_adjust_cfa_offset -72",
-                "ret",
-                ".cfi_endproc",
-                target = sym $target,
-            )
-        }
-    };
 }
 
 preserving_shim! {

@@ -14,6 +14,7 @@
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod abi;
+mod arch;
 pub mod module;
 pub mod program;
 pub mod stack;

@@ -20,8 +20,7 @@ use crate::abi::thread_heap;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
 use crate::stack::coroutine::leave;
-use crate::stack::reentry::tally_call_managed;
-use std::arch::naked_asm;
+use crate::arch::tally_call_managed;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -166,7 +165,7 @@ pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, arg
     unsafe { *entry = 1 };
     MAIN_HEAP.store(heap, Ordering::Release);
     // SAFETY: the trampoline calls `main` with the C convention.
-    let status = unsafe { enter(main, argc, argv, environ) };
+    let status = unsafe { crate::arch::enter(main, argc, argv, environ) };
     // SAFETY: the trampoline calls `main` with the C convention.
     unsafe { *entry = 0 };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
@@ -189,41 +188,6 @@ unsafe extern "C" {
 /// The return address that marks the bottom of compiled code's stack.
 pub fn entry_return() -> u64 {
     &raw const tally_entry_return as u64
-}
-
-/// Calls `main` from a known address, with a frame record that the walker can stop at.
-///
-/// To the unwinder it is the first frame of the thread. So an uncaught exception ends with the language's own
-/// message, and `pthread_exit` in `main` does not try to unwind the host below, which may not allow it (Rust's `main`
-/// does not).
-#[unsafe(naked)]
-unsafe extern "C-unwind" fn enter(
-    main: *const u8,
-    argc: c_int,
-    argv: *const *const c_char,
-    env: *const *const c_char,
-) -> c_int {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        ".cfi_undefined rip",
-        "mov rax, rdi",
-        "mov edi, esi",
-        "mov rsi, rdx",
-        "mov rdx, rcx",
-        "call rax",
-        ".globl tally_entry_return",
-        ".hidden tally_entry_return",
-        "tally_entry_return:",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-    )
 }
 
 extern "C" fn at_exit() {

@@ -36,7 +36,7 @@ impl Stops {
     /// `stack` is notified.
     pub(crate) fn begin(&mut self, heap: &Heap, stack: &mut dyn RootSource, bytes: u64) -> Instant {
         let start = Instant::now();
-        self.start_ticks = ticks();
+        self.start_ticks = tally_heap::arch::ticks();
         match (paces_by_units(heap), self.last_end) {
             (true, _) => self.account.pay(self.units_paid(bytes)),
             (false, Some(end)) => self.account.pay(start.saturating_duration_since(end).as_nanos() as u64),
@@ -49,7 +49,7 @@ impl Stops {
 
     /// Ends a stop, and notes its duration; `bytes` as at its beginning.
     pub(crate) fn end(&mut self, heap: &mut Heap, start: Instant, bytes: u64) {
-        let (end, end_ticks) = (Instant::now(), ticks());
+        let (end, end_ticks) = (Instant::now(), tally_heap::arch::ticks());
         let ns = end.saturating_duration_since(start).as_nanos() as u64;
         heap.note_stop(start, ns);
         self.report.work_ns += ns;
@@ -71,7 +71,7 @@ impl Stops {
             return self.units_paid(bytes) >= owed;
         }
         let (ticks_measured, ns) = self.measured;
-        let passed = ticks().wrapping_sub(self.last_end_ticks);
+        let passed = tally_heap::arch::ticks().wrapping_sub(self.last_end_ticks);
         u128::from(passed) * u128::from(ns) >= u128::from(owed) * u128::from(ticks_measured)
     }
 
@@ -112,10 +112,4 @@ impl Stops {
 /// Whether slices have a fixed number of units, and no clock is looked at.
 fn paces_by_units(heap: &Heap) -> bool {
     heap.options().slice_units.is_some()
-}
-
-/// The processor's time stamp: only differences on one thread are used, and only to compare them with each other.
-fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
-    unsafe { std::arch::x86_64::_rdtsc() }
 }

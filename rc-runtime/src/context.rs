@@ -173,48 +173,15 @@ impl Default for Context {
     }
 }
 
-#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-compile_error!("Tally's context, walker and shims are written for x86-64 Linux; other targets are not supported yet");
-
-std::arch::global_asm!(
-    ".section .tbss.tally_context,\"awT\",@nobits",
-    ".globl tally_context",
-    ".type tally_context,@object",
-    ".size tally_context,1024",
-    ".p2align 6",
-    "tally_context:",
-    ".zero 1024",
-    ".text",
-);
-
 /// The calling thread's context.
 #[inline(always)]
 pub fn current() -> *mut Context {
-    let address: *mut Context;
-    // SAFETY: reads the thread pointer and the symbol's initial-exec offset; both are valid for the thread's life.
-    unsafe {
-        std::arch::asm!(
-            "mov {0}, qword ptr [rip + tally_context@GOTTPOFF]",
-            "add {0}, qword ptr fs:[0]",
-            out(reg) address,
-            options(pure, readonly, nostack)
-        );
-    }
-    address
+    crate::arch::context()
 }
 
 /// Distance of the context from the thread pointer: the same in every thread, a constant for JIT code.
 pub fn fs_offset() -> i64 {
-    let offset: i64;
-    // SAFETY: reads the symbol's initial-exec offset.
-    unsafe {
-        std::arch::asm!(
-            "mov {0}, qword ptr [rip + tally_context@GOTTPOFF]",
-            out(reg) offset,
-            options(pure, readonly, nostack, preserves_flags)
-        );
-    }
-    offset
+    crate::arch::context_offset()
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 //! | [`services::control`], [`services::inventory`], [`report::statistics`], [`report::histogram`] | what may a host ask of a running heap? |
 //! | [`services::global_roots`] | which global variables are roots? |
 //! | [`environment`] | which variables may be read? |
+//! | [`arch`] | what differs by processor? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //!
 //! The crate `tally-collector` decides, through [`epoch_driver`], when epochs run and what a dead cycle is. What exists only because
@@ -25,6 +26,7 @@
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod allocate;
+pub mod arch;
 mod at_work;
 pub mod barrier;
 pub mod context;

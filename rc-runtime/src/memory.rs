@@ -4,6 +4,7 @@ pub mod block_source;
 pub mod block_state;
 pub mod heap_walk;
 pub mod large;
+pub mod layout;
 pub mod leaving;
 pub mod list;
 pub mod object_stack;

@@ -19,6 +19,7 @@ mod builder;
 
 pub use builder::TableError;
 
+use crate::machine::Machine;
 use crate::root_records::{self, BaseRegister, DEOPT_RECORD_ID, RootSlot};
 use crate::stack_map::{Function, StackMap};
 use crate::statepoint;
@@ -56,7 +57,7 @@ impl FrameTable {
         map: &StackMap<'_>,
         mut place: impl FnMut(&Function) -> Option<u64>,
     ) -> Result<FrameTable, TableError> {
-        let mut builder = Builder::new(convention.keeps_frame_pointer);
+        let mut builder = Builder::new(convention.keeps_frame_pointer, convention.machine);
         let mut placed: Option<(usize, Option<u64>)> = None;
         for record in map.records() {
             let function = record.function;
@@ -74,8 +75,8 @@ impl FrameTable {
             let Some(address) = address else { continue };
             let instruction_offset = record.instruction_offset;
             let roots = match convention.roots {
-                RootsIn::Statepoints if record.id != DEOPT_RECORD_ID => statepoint::decode(&record),
-                RootsIn::Statepoints | RootsIn::Bundles => root_records::decode(&record),
+                RootsIn::Statepoints if record.id != DEOPT_RECORD_ID => statepoint::decode(&record, convention.machine),
+                RootsIn::Statepoints | RootsIn::Bundles => root_records::decode(&record, convention.machine),
             };
             let roots = roots.map_err(|fault| TableError::Operands { function: address, instruction_offset, fault })?;
             match roots {
@@ -88,7 +89,7 @@ impl FrameTable {
 
     /// Builds the table of calls that other tables than stack maps describe, in code without frame pointers.
     pub fn of_calls(calls: impl IntoIterator<Item = Call>) -> Result<FrameTable, TableError> {
-        let mut builder = Builder::new(false);
+        let mut builder = Builder::new(false, Machine::NATIVE);
         builder.counts_from_prologue = true;
         for Call { pc, frame_size, roots } in calls {
             builder.functions.push(PlacedFunction { address: pc, stack_size: frame_size });
@@ -145,11 +146,14 @@ pub struct Convention {
     pub roots: RootsIn,
     /// Whether all frames keep a frame pointer. The unwinder steps over others.
     pub keeps_frame_pointer: bool,
+    /// The processor.
+    pub machine: Machine,
 }
 
 impl Convention {
     /// The code of a lowered module.
-    pub const LOWERED: Convention = Convention { roots: RootsIn::Bundles, keeps_frame_pointer: true };
+    pub const LOWERED: Convention =
+        Convention { roots: RootsIn::Bundles, keeps_frame_pointer: true, machine: Machine::NATIVE };
 }
 
 /// The operands of a record that are roots.
@@ -196,7 +200,7 @@ impl Lookup for FrameTable {
 pub struct Frame<'t> {
     /// The call's return address.
     pub pc: u64,
-    /// The frame's function. By reference: the walker never reads it.
+    /// The frame's function. By reference: on x86-64 the walker never reads it.
     pub function: &'t PlacedFunction,
     /// The roots, in the order of the bundle.
     pub roots: &'t [RootSlot],
@@ -213,7 +217,7 @@ impl Frame<'_> {
     pub(crate) fn caller_sp(&self, sp: u64) -> Option<u64> {
         let counts = |root: &RootSlot| root.location.base() == BaseRegister::Rsp;
         let size = self.function.stack_size.filter(|_| self.counts_from_prologue && self.roots.iter().any(counts))?;
-        Some(sp.wrapping_add(size).wrapping_add(8))
+        Some(sp.wrapping_add(size).wrapping_add(Machine::NATIVE.pushed_by_call()))
     }
 
     /// Distance of the return address from the function's start.

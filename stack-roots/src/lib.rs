@@ -21,6 +21,7 @@
 //! | [`snapshot`] | the same for all modules loaded at one moment |
 //! | [`mod@walk`] | visits the roots from a frame down to the first native one |
 //! | [`mod@unwind`] | crosses native frames (the only unsafe code) |
+//! | [`machine`] | the processors whose frames are known |
 //! | [`anchor`] | the registers that native code without unwind tables leaves |
 //! | [`thread_stack`] | visits all roots of this thread; a flip calls it |
 //!
@@ -30,9 +31,11 @@
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
 pub mod anchor;
+mod arch;
 pub mod elf_section;
 pub mod frame_table;
 pub mod gcroot_offsets;
+pub mod machine;
 pub mod root_records;
 pub mod snapshot;
 pub mod stack_map;
@@ -43,6 +46,7 @@ pub mod walk;
 
 pub use anchor::{Diversion, Entries};
 pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, RootsIn, TableError};
+pub use machine::Machine;
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};

@@ -21,6 +21,7 @@
 //!
 //! Source: llvm/lib/CodeGen/SelectionDAG/StatepointLowering.cpp, `LowerCallSiteWithDeoptBundleImpl`.
 
+use crate::machine::Machine;
 use crate::stack_map::{MapLocation, Record};
 use std::fmt;
 
@@ -33,8 +34,8 @@ pub const STATE_ID: u64 = u64::MAX;
 pub(crate) const HEADER_OPERANDS: usize = 3;
 
 /// The roots of a call's record; `None` for a foreign record.
-pub fn decode(record: &Record<'_>) -> Result<Option<Vec<RootSlot>>, OperandFault> {
-    match decode_call(record) {
+pub fn decode(record: &Record<'_>, machine: Machine) -> Result<Option<Vec<RootSlot>>, OperandFault> {
+    match decode_call(record, machine) {
         Ok(roots) => Ok(Some(roots)),
         Err(_) if record.id != DEOPT_RECORD_ID => Ok(None),
         Err(fault) => Err(fault),
@@ -89,7 +90,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The registers that x86-64 code addresses its frame by.
+/// The registers that code addresses its frame by, as x86-64 calls them; [`Machine::register_name`] has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BaseRegister {
     /// The stack pointer at the call.
@@ -100,28 +101,13 @@ pub enum BaseRegister {
     Rbx,
 }
 
-impl BaseRegister {
-    pub(crate) fn from_dwarf(register: u16) -> Option<Self> {
-        match register {
-            7 => Some(BaseRegister::Rsp),
-            6 => Some(BaseRegister::Rbp),
-            3 => Some(BaseRegister::Rbx),
-            _ => None,
-        }
-    }
-}
-
 impl fmt::Display for BaseRegister {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            BaseRegister::Rsp => "rsp",
-            BaseRegister::Rbp => "rbp",
-            BaseRegister::Rbx => "rbx",
-        })
+        out.write_str(Machine::NATIVE.register_name(*self))
     }
 }
 
-fn decode_call(record: &Record<'_>) -> Result<Vec<RootSlot>, OperandFault> {
+fn decode_call(record: &Record<'_>, machine: Machine) -> Result<Vec<RootSlot>, OperandFault> {
     let mut locations = record.locations();
     let mut announced = 0;
     for operand in 0..HEADER_OPERANDS {
@@ -142,7 +128,7 @@ fn decode_call(record: &Record<'_>) -> Result<Vec<RootSlot>, OperandFault> {
     while let (Some(id), Some(slot)) = (locations.next(), locations.next()) {
         let MapLocation::Constant { value: id } = id else { return Err(OperandFault::Id { operand }) };
         if id != STATE_ID
-            && let Some(location) = slot_location(slot, operand + 1)?
+            && let Some(location) = slot_location(slot, operand + 1, machine)?
         {
             roots.push(RootSlot { id, location });
         }
@@ -151,12 +137,12 @@ fn decode_call(record: &Record<'_>) -> Result<Vec<RootSlot>, OperandFault> {
     Ok(roots)
 }
 
-fn slot_location(slot: MapLocation, operand: usize) -> Result<Option<Location>, OperandFault> {
+fn slot_location(slot: MapLocation, operand: usize, machine: Machine) -> Result<Option<Location>, OperandFault> {
     let known = |register, size| {
         if size != 8 {
             return Err(OperandFault::Size { operand, size });
         }
-        BaseRegister::from_dwarf(register).ok_or(OperandFault::Base { operand, register })
+        machine.base_register(register).ok_or(OperandFault::Base { operand, register })
     };
     match slot {
         MapLocation::Constant { .. } => Ok(None),
@@ -214,7 +200,7 @@ pub enum OperandFault {
         /// DWARF number.
         register: u16,
     },
-    /// A slot is addressed by a register other than rsp, rbp and rbx.
+    /// A slot is addressed by a register that frames are not addressed by.
     Base {
         /// The operand's number.
         operand: usize,
@@ -266,7 +252,7 @@ mod tests {
 
     fn decoded(id: u64, places: &[Place]) -> Result<Option<Vec<RootSlot>>, OperandFault> {
         let bytes = Section::new().function(0, 8).constant(1 << 40).record(id, 1, places).bytes();
-        decode(&stack_map::read(&bytes).unwrap().records().next().unwrap())
+        decode(&stack_map::read(&bytes).unwrap().records().next().unwrap(), Machine::X86_64)
     }
 
     #[test]
@@ -274,7 +260,7 @@ mod tests {
         let text: Vec<String> = stack_map::read(FIXTURE)
             .unwrap()
             .records()
-            .map(|record| match decode(&record).unwrap() {
+            .map(|record| match decode(&record, Machine::X86_64).unwrap() {
                 None => "foreign".to_string(),
                 Some(roots) => roots.iter().map(|root| format!("{:x}@{} ", root.id, root.location)).collect(),
             })

@@ -21,13 +21,14 @@
 //!
 //! Source: llvm/lib/CodeGen/StackMaps.cpp, `StackMaps::parseStatepointOpers`; llvm/docs/Statepoints.rst.
 
-use crate::root_records::{BaseRegister, HEADER_OPERANDS, Location, OperandFault, RootSlot};
+use crate::machine::Machine;
+use crate::root_records::{HEADER_OPERANDS, Location, OperandFault, RootSlot};
 use crate::stack_map::{MapLocation, Record};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 /// The roots of a statepoint's record; `None` for a foreign record.
-pub fn decode(record: &Record<'_>) -> Result<Option<Vec<RootSlot>>, OperandFault> {
+pub fn decode(record: &Record<'_>, machine: Machine) -> Result<Option<Vec<RootSlot>>, OperandFault> {
     let present = record.location_count();
     let mut header = record.locations().take(HEADER_OPERANDS);
     let (Some(MapLocation::Constant { .. }), Some(MapLocation::Constant { .. })) = (header.next(), header.next())
@@ -37,14 +38,14 @@ pub fn decode(record: &Record<'_>) -> Result<Option<Vec<RootSlot>>, OperandFault
     let Some(MapLocation::Constant { value: deopt_operands }) = header.next() else { return Ok(None) };
     let pointers_at = usize::try_from(deopt_operands).ok().and_then(|deopt| deopt.checked_add(HEADER_OPERANDS));
     let Some(pointers_at) = pointers_at.filter(|&at| at <= present) else { return Ok(None) };
-    let mut roots = Roots::default();
+    let mut roots = Roots::of(machine);
     let mut pointers = record.locations().enumerate().skip(pointers_at).peekable();
     while let Some((operand, base)) = pointers.next_if(|(_, location)| !is_alloca(location)) {
         let Some((at_derived, derived)) = pointers.next_if(|(_, location)| !is_alloca(location)) else {
             return Err(OperandFault::Unpaired { operand });
         };
         roots.add_spilled(base, operand)?;
-        Roots::default().add_spilled(derived, at_derived)?;
+        Roots::of(machine).add_spilled(derived, at_derived)?;
     }
     for (operand, alloca) in pointers {
         let MapLocation::Direct { register, offset, .. } = alloca else {
@@ -63,13 +64,17 @@ fn is_alloca(location: &MapLocation) -> bool {
 const SPILLED_BYTES: RangeInclusive<u16> = 8..=128;
 
 /// The roots found so far. The base of several derived pointers is named with each of them, and is one root.
-#[derive(Default)]
 struct Roots {
+    machine: Machine,
     list: Vec<RootSlot>,
     seen: HashSet<Location>,
 }
 
 impl Roots {
+    fn of(machine: Machine) -> Roots {
+        Roots { machine, list: Vec::new(), seen: HashSet::new() }
+    }
+
     /// Adds the words that a pointer, or a vector of pointers, was spilled to.
     fn add_spilled(&mut self, location: MapLocation, operand: usize) -> Result<(), OperandFault> {
         match location {
@@ -90,7 +95,7 @@ impl Roots {
     }
 
     fn add(&mut self, register: u16, offset: i32, operand: usize) -> Result<(), OperandFault> {
-        let base = BaseRegister::from_dwarf(register).ok_or(OperandFault::Base { operand, register })?;
+        let base = self.machine.base_register(register).ok_or(OperandFault::Base { operand, register })?;
         let location = Location::Direct { base, offset };
         if self.seen.insert(location) {
             self.list.push(RootSlot { id: 0, location });
@@ -110,7 +115,7 @@ mod tests {
 
     fn decoded(places: &[Place]) -> Result<Option<Vec<String>>, OperandFault> {
         let bytes = Section::new().function(0, 8).record(STATEPOINT_ID, 1, places).bytes();
-        let roots = decode(&stack_map::read(&bytes).unwrap().records().next().unwrap())?;
+        let roots = decode(&stack_map::read(&bytes).unwrap().records().next().unwrap(), Machine::X86_64)?;
         Ok(roots.map(|roots| roots.iter().map(|root| root.location.to_string()).collect()))
     }
 

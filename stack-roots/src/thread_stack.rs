@@ -66,7 +66,7 @@ fn visit_from<F: Lookup + ?Sized>(
     limit: usize,
     mut visit: impl FnMut(&FrameRoot),
 ) -> StackVisit {
-    let Position { mut registers, mut beyond_anchor, is_active } = from;
+    let Position { mut registers, mut beyond_anchor, is_active, .. } = from;
     let mut visited = StackVisit { frames: 0, unwinder_steps: 0, end: StackEnd::Bottom { registers } };
     loop {
         let walked =
@@ -74,8 +74,9 @@ fn visit_from<F: Lookup + ?Sized>(
         visited.frames += walked.frames;
         registers = match walked.end {
             WalkEnd::Unknown { registers } | WalkEnd::NeedsUnwinder { registers } => registers,
-            WalkEnd::Paused { registers } => {
-                return visited.ended(StackEnd::Paused { at: Position { registers, beyond_anchor, is_active: true } });
+            WalkEnd::Paused { registers, pair } => {
+                let at = Position { registers, pair, beyond_anchor, is_active: true };
+                return visited.ended(StackEnd::Paused { at });
             }
             WalkEnd::Bottom { registers } => return visited.ended(StackEnd::Bottom { registers }),
             WalkEnd::Malformed { registers, fault } => return visited.ended(StackEnd::Malformed { registers, fault }),
@@ -122,6 +123,8 @@ fn visit_from<F: Lookup + ?Sized>(
 pub struct Position {
     /// Of the frame.
     pub registers: Registers,
+    /// Where the visit has paused: the address of the frame's saved frame pointer, and of its return address above that.
+    pub pair: u64,
     /// The unwinder cannot come here from the top: it would have to cross the native frames that an anchor leads
     /// around.
     pub beyond_anchor: bool,
@@ -132,7 +135,7 @@ pub struct Position {
 impl From<Registers> for Position {
     /// The beginning of a visit.
     fn from(registers: Registers) -> Position {
-        Position { registers, beyond_anchor: false, is_active: false }
+        Position { registers, pair: 0, beyond_anchor: false, is_active: false }
     }
 }
 
@@ -162,8 +165,7 @@ pub enum StackEnd {
         /// Of the frame that entered managed code.
         registers: Registers,
     },
-    /// As many frames as the limit have been visited. As in [`WalkEnd::Paused`], the return address of the next lies
-    /// at `registers.sp - 8`.
+    /// As many frames as the limit have been visited.
     Paused {
         /// The place to go on.
         at: Position,

@@ -23,12 +23,10 @@
 //! gives the callee-saved registers as restored for this frame. (libgcc's unwind.inc; the third is the only way to a
 //! caller's rbx.)
 //!
-//! This is the crate's only file with unsafe code.
-
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("stack-roots knows the registers of x86-64 only");
+//! This file and the assembly of `arch` are the crate's only ones with unsafe code.
 
 use crate::anchor::Entries;
+use crate::arch::{BASE_POINTER, FRAME_POINTER, backtrace_from};
 use crate::frame_table::Lookup;
 use crate::walk::{FrameRoot, Registers, StackFault, visit_frame};
 use std::any::Any;
@@ -236,23 +234,19 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
     }
 }
 
-/// DWARF numbers of the callee-saved registers that managed code addresses roots by.
-const RBP: c_int = 6;
-const RBX: c_int = 3;
-
 const URC_NO_REASON: c_int = 0;
 const URC_NORMAL_STOP: c_int = 4;
 
 /// The unwinder's picture of one frame.
 #[repr(C)]
-struct UnwindContext {
+pub(crate) struct UnwindContext {
     _opaque: [u8; 0],
 }
 
-type Step = unsafe extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
+pub(crate) type Step = unsafe extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
 
 unsafe extern "C" {
-    fn _Unwind_Backtrace(step: Step, state: *mut c_void) -> c_int;
+    pub(crate) fn _Unwind_Backtrace(step: Step, state: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetGR(context: *mut UnwindContext, register: c_int) -> usize;
@@ -260,39 +254,11 @@ unsafe extern "C" {
 
 /// The frame that a run begins at, as the assembly knows it.
 #[repr(C)]
-struct Start {
+pub(crate) struct Start {
     pc: u64,
     sp: u64,
     fp: u64,
     rbx: u64,
-}
-
-/// Calls `_Unwind_Backtrace(step, state)` and makes it believe that it was called from the frame in `start`.
-///
-/// # Safety
-/// As for `_Unwind_Backtrace`; and `start` is a frame of this thread's stack, below the caller's.
-#[unsafe(naked)]
-unsafe extern "C" fn backtrace_from(step: Step, state: *mut c_void, start: &Start) -> c_int {
-    std::arch::naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        "push rdx",
-        "sub rsp, 8",
-        // CFA = [[rbp - 8] + 8]; the return address is at [rbp - 8], the caller's rbp at [rbp - 8] + 16, rbx behind it.
-        // (DWARF 5, 6.4.2: def_cfa_expression 0x0f, expression 0x10; 2.5.1: breg6 0x76, deref 0x06, plus_uconst 0x23.)
-        ".cfi_escape 0x0f, 6, 0x76, 0x78, 0x06, 0x23, 8, 0x06",
-        ".cfi_escape 0x10, 16, 3, 0x76, 0x78, 0x06",
-        ".cfi_escape 0x10, 6, 5, 0x76, 0x78, 0x06, 0x23, 16",
-        ".cfi_escape 0x10, 3, 5, 0x76, 0x78, 0x06, 0x23, 24",
-        "call {backtrace}",
-        "leave",
-        "ret",
-        ".cfi_endproc",
-        backtrace = sym _Unwind_Backtrace,
-    )
 }
 
 /// The callback for a run of this type.
@@ -319,10 +285,10 @@ where
     let pc = unsafe { _Unwind_GetIP(context) } as u64;
     // SAFETY: the context is valid during the callback.
     let sp = unsafe { _Unwind_GetCFA(context) } as u64;
-    // SAFETY: the context is valid during the callback; rbp and rbx are callee-saved, so every context of x86-64 has
-    // them.
+    // SAFETY: the context is valid during the callback; both registers are callee-saved, so every context
+    // has them.
     let register = |number| unsafe { _Unwind_GetGR(context, number) } as u64;
-    let saved = || (register(RBP), register(RBX));
+    let saved = || (register(FRAME_POINTER), register(BASE_POINTER));
     // The unwinder's own frames may be compiled without landing pads: a panic stops here and goes on in `unwind`.
     match catch_unwind(AssertUnwindSafe(|| run.frame(pc, sp, saved))) {
         Ok(None) => return URC_NO_REASON,

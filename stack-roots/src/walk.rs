@@ -4,26 +4,27 @@
 //! frames. It is a pure function over memory it is given, so a test is sixteen words of stack and a crash replays.
 //!
 //! ```text
-//! higher │ caller's frame …                 next.sp = fp + 16
+//! higher │ caller's frame …                 next.sp = fp + 16   (x86-64; `machine` has the others)
 //!        │ return address          fp + 8   next.pc = [fp + 8]     (looked up: whose frame is next?)
 //!        │ caller's frame pointer  fp       next.fp = [fp]
 //!        │ locals, root slots …
 //! lower  │ …                       sp       as it is when the call has returned
 //! ```
 //!
-//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 >
-//! sp. So it ends on any memory, however damaged, and reports a word that it cannot read or a frame that it does not
+//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, and the
+//! caller's sp not below fp + 16. So it ends on any memory, however damaged, and reports a word that it cannot read or a frame that it does not
 //! know.
 //!
 //! A walk may pause after so many frames and go on later: below them the stack does not change until the program
 //! returns there. The caller that paused the walk must prevent that return (a *diverted* return, `anchor`).
 //!
-//! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (twice that): frames
-//! of dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and
+//! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and, on x86-64, not stack sizes (twice that):
+//! frames of dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and
 //! in no other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
 use crate::anchor::{Diversion, Entries};
 use crate::frame_table::{Frame, Lookup};
+use crate::machine::Machine;
 use crate::root_records::{BaseRegister, Location};
 use std::fmt;
 
@@ -43,6 +44,20 @@ pub fn walk<F: Lookup + ?Sized>(
 
 /// The same for at most `limit` frames: a walk that is not over by then pauses, and another may go on where it ended.
 pub fn walk_some<F: Lookup + ?Sized>(
+    registers: Registers,
+    read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entries: Entries,
+    limit: usize,
+    visit: impl FnMut(&FrameRoot),
+) -> Walk {
+    walk_on(Machine::NATIVE, registers, read_word, frames, entries, limit, visit)
+}
+
+/// The same for the stack of a processor.
+#[inline(always)]
+fn walk_on<F: Lookup + ?Sized>(
+    machine: Machine,
     mut registers: Registers,
     mut read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
@@ -51,13 +66,14 @@ pub fn walk_some<F: Lookup + ?Sized>(
     mut visit: impl FnMut(&FrameRoot),
 ) -> Walk {
     let mut walked = 0;
+    let mut pair = 0;
     let mut seen: [Option<Frame<'_>>; SEEN] = [None; SEEN];
     let end = loop {
         if registers.pc == entries.bottom {
             break WalkEnd::Bottom { registers };
         }
         if walked >= limit.max(1) {
-            break WalkEnd::Paused { registers };
+            break WalkEnd::Paused { registers, pair };
         }
         let seen = &mut seen[registers.pc as usize % SEEN];
         if seen.is_none_or(|frame| frame.pc != registers.pc) {
@@ -71,9 +87,9 @@ pub fn walk_some<F: Lookup + ?Sized>(
             break WalkEnd::NeedsUnwinder { registers };
         }
         let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
-            .and_then(|()| caller_of(&registers, entries.diversion, &mut read_word));
+            .and_then(|()| caller_of(machine, frame, &registers, entries.diversion, &mut read_word));
         match stepped {
-            Ok(caller) => registers = caller,
+            Ok(caller) => (pair, registers) = (registers.fp, caller),
             Err(fault) => break WalkEnd::Malformed { registers, fault },
         }
         walked += 1;
@@ -92,9 +108,9 @@ pub struct Registers {
     pub pc: u64,
     /// Stack pointer.
     pub sp: u64,
-    /// Frame pointer, rbp.
+    /// Frame pointer, rbp; x29 on AArch64.
     pub fp: u64,
-    /// rbx, where it is known.
+    /// rbx, where it is known; x19 on AArch64.
     pub rbx: Option<u64>,
 }
 
@@ -137,10 +153,12 @@ pub enum WalkEnd {
         registers: Registers,
     },
     /// The caller, managed or not, of the last frame within the limit. It was found by that frame's frame pointer:
-    /// its return address lies at `registers.sp - 8`, its own frame pointer in the word below.
+    /// its own frame pointer lies at `pair`, its return address in the word above.
     Paused {
         /// Of that frame.
         registers: Registers,
+        /// The address of the two words, in the frame that it called.
+        pair: u64,
     },
     /// A managed frame that addresses roots by rbx, whose value only the unwinder can find, or that keeps no frame
     /// pointer.
@@ -259,13 +277,23 @@ fn address(registers: &Registers, base: BaseRegister, offset: i32) -> u64 {
 /// The registers of the caller of a frame that keeps a frame pointer.
 #[inline(always)]
 fn caller_of(
+    machine: Machine,
+    frame: &Frame<'_>,
     registers: &Registers,
     diversion: Option<Diversion>,
     read_word: &mut impl FnMut(u64) -> Option<u64>,
 ) -> Result<Registers, StackFault> {
     let Registers { sp, fp, .. } = *registers;
-    let next_sp =
-        fp.checked_add(16).filter(|_| fp >= sp && fp.is_multiple_of(8)).ok_or(StackFault::FramePointer { fp, sp })?;
+    let above = fp.checked_add(16).filter(|_| fp >= sp && fp.is_multiple_of(8));
+    let next_sp = match machine {
+        Machine::X86_64 => above,
+        Machine::AArch64 => {
+            // The size is known: the frame would need the unwinder otherwise.
+            let next_sp = frame.function.stack_size.and_then(|size| sp.checked_add(size));
+            next_sp.filter(|&next_sp| above.is_some_and(|above| above <= next_sp))
+        }
+    };
+    let next_sp = next_sp.ok_or(StackFault::FramePointer { fp, sp })?;
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
     let caller = Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None };
     Ok(match diversion {
@@ -277,7 +305,7 @@ fn caller_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame_table::FrameTable;
+    use crate::frame_table::{Convention, FrameTable};
     use crate::stack_map;
     use tally_kit::stack_map_section::Section;
 
@@ -345,14 +373,16 @@ mod tests {
                 walk_some(registers, read, &table(), Entries::from(ENTRY), 0, |root| roots.push(root.slot_address));
             assert_eq!(walk.frames, 1, "one frame at least");
             match walk.end {
-                WalkEnd::Paused { registers: next } => (registers, _) = (next, pauses.push((next.sp, next.pc))),
+                WalkEnd::Paused { registers: next, pair } => {
+                    (registers, _) = (next, pauses.push((next.sp, next.pc)));
+                    // The return address and the frame pointer of the frame.
+                    assert_eq!((read(pair), read(pair + 8)), (Some(next.fp), Some(next.pc)));
+                }
                 end => break assert_eq!(end, WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) }),
             }
         }
         assert_eq!(roots, [0x7008, 0x7040, 0x7060]);
         assert_eq!(pauses, [(0x7028, 0x1105), (0x7058, 0x1305)]);
-        // Where a walk pauses, the return address and the frame pointer beside it are those of the frame.
-        assert_eq!((read(0x7028 - 8), read(0x7028 - 16)), (Some(0x1105), Some(0x7048)));
     }
 
     #[test]
@@ -373,6 +403,60 @@ mod tests {
         });
         assert_eq!(roots, [0x7008, 0x7040, 0x7060]);
         assert_eq!(walk, Walk { frames: 3, end: WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) } });
+    }
+
+    /// Calls of AArch64 code returning to 0x1008 (frame of 48 bytes, a root at sp+8), 0x1108 (64 bytes, roots at sp+16 and
+    /// x29-8), 0x1208 (of a size that varies).
+    fn table_of_aarch64() -> FrameTable {
+        let bytes = Section::new()
+            .function(0x1000, 48)
+            .call(8, &[(1, (2, 31, 8))])
+            .function(0x1100, 64)
+            .call(8, &[(2, (2, 31, 16)), (3, (2, 29, -8))])
+            .function(0x1200, u64::MAX)
+            .call(8, &[(4, (2, 29, -8))])
+            .bytes();
+        let convention = Convention { machine: Machine::AArch64, ..Convention::LOWERED };
+        FrameTable::build_as(convention, &stack_map::read(&bytes).unwrap(), |function| Some(function.address)).unwrap()
+    }
+
+    fn walked_on_aarch64(registers: Registers, stack: &[u64]) -> (Vec<(u64, u64)>, Walk) {
+        let mut roots = Vec::new();
+        let read = |address: u64| stack.get(address.checked_sub(STACK)? as usize / 8).copied();
+        let visit = |root: &FrameRoot| roots.push((root.id, root.slot_address));
+        let entries = Entries::from(ENTRY);
+        let walk = walk_on(Machine::AArch64, registers, read, &table_of_aarch64(), entries, usize::MAX, visit);
+        (roots, walk)
+    }
+
+    #[test]
+    fn frames_of_aarch64_lead_to_their_callers_by_their_size_and_the_saved_pair_at_the_frame_pointer() {
+        #[rustfmt::skip]
+        let stack = [
+            0, 0, 0x7050, 0x1108, 0x19, 0x20,       // 0x7000 the top frame: pair at 0x7010, x19 and x20 above it
+            0, 0, 0, 0, 0x7080, ENTRY, 0x19, 0x20,  // 0x7030 pair at 0x7050
+            0, 0,
+        ];
+        let (roots, walk) = walked_on_aarch64(at(0x1008, 0x7000, 0x7010), &stack);
+        assert_eq!(roots, [(1, 0x7008), (2, 0x7040), (3, 0x7048)]);
+        assert_eq!(walk, Walk { frames: 2, end: WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7080) } });
+    }
+
+    #[test]
+    fn frame_of_aarch64_whose_size_varies_is_left_to_the_unwinder() {
+        let stack = [0, 0, 0x7050, 0x1208, 0, 0, 0, 0];
+        let (roots, walk) = walked_on_aarch64(at(0x1008, 0x7000, 0x7010), &stack);
+        assert_eq!((roots.len(), walk.frames), (1, 1));
+        assert_eq!(walk.end, WalkEnd::NeedsUnwinder { registers: at(0x1208, 0x7030, 0x7050) });
+    }
+
+    #[test]
+    fn saved_pair_of_aarch64_outside_its_frame_stops_the_walk() {
+        for fp in [0x6ff8, 0x7028, 0x7014] {
+            let (_, walk) = walked_on_aarch64(at(0x1008, 0x7000, fp), &[0; 16]);
+            let fault = StackFault::FramePointer { fp, sp: 0x7000 };
+            assert_eq!(walk.end, WalkEnd::Malformed { registers: at(0x1008, 0x7000, fp), fault });
+        }
     }
 
     #[test]

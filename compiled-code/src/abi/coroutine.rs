@@ -2,7 +2,7 @@
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
-pub use crate::stack::coroutine::switch::tally_stack_switch;
+pub use crate::arch::tally_stack_switch;
 use crate::stack::coroutine::{Entry, switching};
 
 safepoint_shim! {

@@ -8,9 +8,9 @@
 //!
 //! ```text
 //! higher │ unvisited frames
-//!        │ the newest unvisited one    sp
-//!        │ return address         sp - 8     = tally_diverted_return
-//!        │ its frame pointer      sp - 16    = address of the record { fp, pc, … }
+//!        │ the newest unvisited one
+//!        │ return address         place + 8   = tally_diverted_return
+//!        │ its frame pointer      place       = address of the record { fp, pc, … }
 //! lower  │ visited frames …
 //! ```
 //!
@@ -34,9 +34,9 @@
 //! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998.
 //! Unwinding: libgcc's unwind.inc, DWARF 5, 6.4.
 
+use crate::arch::{returns_are_checked, saves_results};
 use crate::stack::bounds;
 use stack_roots::{Diversion, Registers};
-use std::arch::global_asm;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -46,11 +46,13 @@ use tally_heap::Heap;
 /// The diverted pair; the assembly knows the first two fields, which lie like any saved frame pointer and return
 /// address.
 #[repr(C)]
-struct Record {
+pub(crate) struct Record {
     fp: Cell<u64>,
     pc: Cell<u64>,
     /// The address of the pair; 0: nothing is diverted.
     place: Cell<u64>,
+    /// The stack pointer of the frame that the return leads to.
+    sp: Cell<u64>,
     /// The heap whose walk has paused; null when that heap is gone.
     owner: Cell<*mut Heap>,
     /// Frames that the walk counts on have vanished.
@@ -63,6 +65,7 @@ thread_local! {
             fp: Cell::new(0),
             pc: Cell::new(0),
             place: Cell::new(0),
+            sp: Cell::new(0),
             owner: Cell::new(ptr::null_mut()),
             cut: Cell::new(false),
         }
@@ -78,7 +81,7 @@ pub(crate) fn is_free(here: u64) -> bool {
             // The diverted pair is gone. (It may be on a stack that does not run.)
             record.place.set(0);
         }
-        record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave") && !returns_are_checked()
+        record.place.get() == 0 && saves_results() && !returns_are_checked()
     })
 }
 
@@ -97,16 +100,6 @@ pub(crate) fn stack_ends(bounds: Range<u64>) {
     });
 }
 
-/// Whether the processor compares return addresses with a shadow stack (CET): a diverted return would end the process.
-pub(crate) fn returns_are_checked() -> bool {
-    let shadow_stack_pointer: u64;
-    // SAFETY: rdsspq rax, which does nothing where there is no shadow stack, or no such instruction.
-    unsafe {
-        std::arch::asm!("xor eax, eax", ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8", out("rax") shadow_stack_pointer);
-    }
-    shadow_stack_pointer != 0
-}
-
 /// Returns the diverted return of this thread, for walks.
 pub(crate) fn current() -> Option<Diversion> {
     RECORD.with(|record| {
@@ -115,15 +108,16 @@ pub(crate) fn current() -> Option<Diversion> {
     })
 }
 
-/// Diverts the return into the frame with these registers, where a walk by frame pointers has paused.
-pub(crate) fn divert(heap: &mut Heap, frame: &Registers) {
+/// Diverts the return into the frame with these registers, where a walk by frame pointers has paused: the pair at `place` leads to
+/// it.
+pub(crate) fn divert(heap: &mut Heap, frame: &Registers, place: u64) {
     RECORD.with(|record| {
         debug_assert_eq!(record.place.get(), 0);
-        let place = frame.sp - 16;
         record.fp.set(frame.fp);
         record.pc.set(frame.pc);
         record.owner.set(heap);
         record.place.set(place);
+        record.sp.set(frame.sp);
         write_pair(place, [ptr::from_ref(record) as u64, diverted_return()]);
     });
 }
@@ -140,7 +134,7 @@ pub(crate) enum Removal {
 
 /// The stack pointer of the frame into which a return is diverted.
 pub(crate) fn waiting_sp() -> Option<u64> {
-    RECORD.with(|record| Some(record.place.get()).filter(|&place| place != 0).map(|place| place + 16))
+    RECORD.with(|record| (record.place.get() != 0).then(|| record.sp.get()))
 }
 
 /// Gives up the diversion, as the frames that wait are known to be gone. The diverted words are left alone: they may
@@ -206,7 +200,7 @@ fn write_pair(place: u64, pair: [u64; 2]) {
 }
 
 /// Goes on with the walk when the program is about to come back to the frame at which it paused.
-unsafe extern "C" fn arrived(record: &Record) {
+pub(crate) unsafe extern "C" fn arrived(record: &Record) {
     let owner = record.owner.replace(ptr::null_mut());
     record.place.set(0);
     // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no
@@ -219,8 +213,6 @@ unsafe extern "C" fn arrived(record: &Record) {
 const SEARCH_PHASE: c_int = 1;
 const INSTALL_CONTEXT: c_int = 7;
 const CONTINUE_UNWIND: c_int = 8;
-/// DWARF number of rax.
-const RAX: c_int = 0;
 
 unsafe extern "C" {
     fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize);
@@ -230,7 +222,7 @@ unsafe extern "C" {
 }
 
 /// The personality routine of the frame of no size.
-unsafe extern "C" fn personality(
+pub(crate) unsafe extern "C" fn personality(
     _version: c_int,
     actions: c_int,
     _class: u64,
@@ -241,7 +233,7 @@ unsafe extern "C" fn personality(
         return CONTINUE_UNWIND;
     }
     // SAFETY: the unwinder's context, during its call.
-    unsafe { _Unwind_SetGR(context, RAX, exception as usize) };
+    unsafe { _Unwind_SetGR(context, tally_heap::arch::RESULT_REGISTER, exception as usize) };
     // SAFETY: the unwinder's context, during its call.
     unsafe { _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize) };
     INSTALL_CONTEXT
@@ -250,120 +242,4 @@ unsafe extern "C" fn personality(
 /// The address that replaces a diverted return address.
 fn diverted_return() -> u64 {
     &raw const tally_diverted_return as u64
-}
-
-// The frame above has left: the return has set rsp, and rbp is the record's address. The first two pushes make this
-// the frame of a function called from the place where the return leads to. All registers that may carry a result are
-// preserved: SSE, AVX and x87 (0xe7: the states of XCR0 except those of MPX, PKRU and AMX). The last jump is not a
-// `ret`: the processor's return stack has already lost its entry for this return.
-global_asm!(
-    ".text",
-    ".p2align 4",
-    ".cfi_startproc",
-    ".cfi_personality 0x1b, {personality}",
-    ".cfi_def_cfa rsp, 0",
-    // The return address (16) is saved at rbp + 8, rbp (6) at rbp. (DW_CFA_expression, breg6.)
-    ".cfi_escape 0x10, 16, 2, 0x76, 8",
-    ".cfi_escape 0x10, 6, 2, 0x76, 0",
-    // A return address is looked up by the byte before it.
-    "nop",
-    ".cfi_endproc",
-    ".globl tally_diverted_return",
-    ".hidden tally_diverted_return",
-    ".type tally_diverted_return,@function",
-    "tally_diverted_return:",
-    ".cfi_startproc",
-    ".cfi_def_cfa rsp, 0",
-    ".cfi_escape 0x10, 16, 2, 0x76, 8",
-    ".cfi_escape 0x10, 6, 2, 0x76, 0",
-    "push qword ptr [rbp + 8]",
-    ".cfi_def_cfa_offset 8",
-    "push qword ptr [rbp]",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rip, -8",
-    ".cfi_offset rbp, -16",
-    "push rbp",
-    ".cfi_def_cfa_offset 24",
-    "lea rbp, [rsp + 8]",
-    ".cfi_def_cfa rbp, 16",
-    "push rax",
-    "push rcx",
-    "push rdx",
-    "push rsi",
-    "push rdi",
-    "push r8",
-    "push r9",
-    "push r10",
-    "push r11",
-    "sub rsp, 2752",
-    "and rsp, -64",
-    "xor eax, eax",
-    "mov qword ptr [rsp + 512], rax",
-    "mov qword ptr [rsp + 520], rax",
-    "mov qword ptr [rsp + 528], rax",
-    "mov qword ptr [rsp + 536], rax",
-    "mov qword ptr [rsp + 544], rax",
-    "mov qword ptr [rsp + 552], rax",
-    "mov qword ptr [rsp + 560], rax",
-    "mov qword ptr [rsp + 568], rax",
-    "mov eax, 0xe7",
-    "xor edx, edx",
-    "xsave [rsp]",
-    "mov rdi, qword ptr [rbp - 8]",
-    "call {arrived}",
-    "mov eax, 0xe7",
-    "xor edx, edx",
-    "xrstor [rsp]",
-    "lea rsp, [rbp - 80]",
-    "pop r11",
-    "pop r10",
-    "pop r9",
-    "pop r8",
-    "pop rdi",
-    "pop rsi",
-    "pop rdx",
-    "pop rcx",
-    "pop rax",
-    "mov rsp, rbp",
-    "pop rbp",
-    ".cfi_def_cfa rsp, 8",
-    "lea rsp, [rsp + 8]",
-    ".cfi_def_cfa_offset 0",
-    "jmp qword ptr [rsp - 8]",
-    ".cfi_endproc",
-    ".size tally_diverted_return, . - tally_diverted_return",
-    // The same when an exception comes by: it is in rax.
-    ".globl tally_diverted_unwinding",
-    ".hidden tally_diverted_unwinding",
-    ".type tally_diverted_unwinding,@function",
-    "tally_diverted_unwinding:",
-    ".cfi_startproc",
-    ".cfi_def_cfa rsp, 0",
-    ".cfi_escape 0x10, 16, 2, 0x76, 8",
-    ".cfi_escape 0x10, 6, 2, 0x76, 0",
-    "push qword ptr [rbp + 8]",
-    ".cfi_def_cfa_offset 8",
-    "push qword ptr [rbp]",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset rip, -8",
-    ".cfi_offset rbp, -16",
-    "push rbp",
-    ".cfi_def_cfa_offset 24",
-    "lea rbp, [rsp + 8]",
-    ".cfi_def_cfa rbp, 16",
-    "push rax",
-    "mov rdi, qword ptr [rbp - 8]",
-    "call {arrived}",
-    "mov rdi, qword ptr [rbp - 16]",
-    "call {resume}",
-    "ud2",
-    ".cfi_endproc",
-    ".size tally_diverted_unwinding, . - tally_diverted_unwinding",
-    personality = sym personality,
-    arrived = sym arrived,
-    resume = sym _Unwind_Resume,
-);
-
-unsafe extern "C-unwind" {
-    fn _Unwind_Resume(exception: *mut c_void) -> !;
 }

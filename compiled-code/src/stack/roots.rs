@@ -120,7 +120,7 @@ impl StackRoots {
     fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> Headway {
         match rest {
             Some(at) => {
-                diversion::divert(heap, &at.registers);
+                diversion::divert(heap, &at.registers, at.pair);
                 self.rest = Some(Rest { at, lent });
                 Headway::Some
             }

@@ -17,7 +17,7 @@
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
 use crate::stack::coroutine;
-use crate::thread::overflow_message::{self, Fault};
+use crate::thread::overflow_message;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -177,7 +177,7 @@ impl Stack {
     }
 
     /// Whether a fault at `address`, with this stack pointer, comes from a push onto a full stack: the stack pointer
-    /// is within two pages of the end, or beyond, and the address between it and the end, or a little below.
+    /// is within 8 KiB of the end, or beyond, and the address between it and the end, or a little below.
     fn is_exhausted(self, address: u64, sp: u64) -> bool {
         let near = 64 << 10;
         sp < self.low + (8 << 10) && address < self.low && address >= sp.min(self.low).saturating_sub(near)
@@ -189,7 +189,7 @@ impl Stack {
         // SAFETY: a system call that fills the struct.
         unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
         let low = self.high.checked_sub(limit.rlim_cur).filter(|&low| self.kind == Kind::Mains && low < self.high);
-        Stack { low: low.map_or(self.low, |low| low.next_multiple_of(4096)), ..self }
+        Stack { low: low.map_or(self.low, |low| low.next_multiple_of(tally_heap::arch::page_bytes())), ..self }
     }
 }
 
@@ -232,9 +232,7 @@ fn restore() {
 
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's description of the signal, and of the registers at the fault.
-    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let register = |index: c_int| registers[index as usize] as u64;
-    let fault = Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) };
+    let fault = crate::arch::registers_at(unsafe { &*context.cast::<libc::ucontext_t>() });
     // SAFETY: the kernel's description of the signal, and of the registers at the fault.
     let said = unsafe { &*info };
     let raised_by_a_fault = said.si_code > 0;

@@ -4,7 +4,7 @@
 //! constant. Which tables there are, and where, is said in [`range`](crate::memory::range), which maps them. One thread at a
 //! time owns the block behind a word.
 
-use crate::memory::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
+use crate::memory::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, clear_pages, in_heap, prefetch};
 use crate::object::{ObjectRef, Slot};
 
 /// The bytes in the heap behind one bit: of an object, its first; of a slot, its own. `[HELD]`
@@ -183,21 +183,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     pub unsafe fn zero_blocks(self, first: u32, count: u32) {
         let bits = |block: u32| Self::word(Self::index(block_start(block))) as u64;
         let (start, end) = (bits(first), bits(first + count));
-        let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
-        if pages_end <= pages_start {
-            // SAFETY: [OWNED] the table's words behind the caller's blocks.
-            return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
-        }
-        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
-        // afterwards.
-        unsafe { std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize) };
-        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
-        // afterwards.
-        unsafe { std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize) };
-        let pages = pages_start as *mut libc::c_void;
-        // SAFETY: [OWNED] the table's words behind the caller's blocks; whole pages between, which read as zero
-        // afterwards.
-        unsafe { libc::madvise(pages, (pages_end - pages_start) as usize, libc::MADV_DONTNEED) };
+        // SAFETY: [OWNED] the table's words behind the caller's blocks.
+        unsafe { clear_pages(start, end) };
     }
 
     /// The first address from `address` on whose bit is set, in the block that ends at `end`.

@@ -22,38 +22,38 @@
 //!
 //! This file and `bit_table` are where integers become pointers. `[HEADER]`
 
+use crate::arch;
 use crate::memory::bit_table::BitTable;
+use crate::memory::layout::Layout;
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Lowest address of the heap range.
-pub const HEAP_BASE: u64 = if cfg!(tally_tsan) { 0x5700_0000_0000 } else { 0x2000_0000_0000 };
-/// Bytes of address space in which a reference counts as a heap reference; at most this much is reserved.
-pub const HEAP_SPAN: u64 = 1 << 40;
-/// Base of the *unlogged* bits that the write barrier reads.
-pub const UNLOGGED_BASE: u64 = table(0);
-/// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
-pub const UNLOGGED_BIAS: u64 = UNLOGGED_BASE - (HEAP_BASE >> 7);
-/// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
-pub const COUNTS_BIAS: u64 = COUNTS_BASE - (HEAP_BASE >> 4);
-/// Base of the count bytes; compiled code of the prompt plan changes them inline.
-pub(crate) const COUNTS_BASE: u64 = table(1);
-const LIVE_BASE: u64 = table(2);
-const TRIAL_BASE: u64 = table(3);
-const MARK_BASE: u64 = table(4);
-const BUFFERED_BASE: u64 = table(5);
-const BLOCK_INFO_BASE: u64 = table(6);
-const TYPE_TABLE_BASE: u64 = table(7);
-/// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
-pub const READING_BASE: u64 = TYPE_TABLE_BASE + (8 << TYPE_ID_BITS);
-const RECORD_BASE: u64 = table(8);
+/// The addresses of this process.
+const LAYOUT: Layout = if cfg!(tally_tsan) { Layout::X86_64_TSAN } else { arch::LAYOUT };
 
-/// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
-/// memory, for tests of the runtime by itself: compiled code and `tally.h` know the other place.
-const fn table(number: u64) -> u64 {
-    if cfg!(tally_tsan) { 0x5800_0000_0000 + (number << 37) } else { 0x3000_0000_0000 + (number << 40) }
-}
+/// Lowest address of the heap range.
+pub const HEAP_BASE: u64 = LAYOUT.heap_base;
+/// Bytes of address space in which a reference counts as a heap reference; at most this much is reserved.
+pub const HEAP_SPAN: u64 = LAYOUT.heap_span;
+/// Base of the *unlogged* bits that the write barrier reads.
+pub const UNLOGGED_BASE: u64 = LAYOUT.unlogged;
+/// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
+pub const UNLOGGED_BIAS: u64 = LAYOUT.unlogged_bias();
+/// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
+pub const COUNTS_BIAS: u64 = LAYOUT.counts_bias();
+/// Base of the count bytes; compiled code of the prompt plan changes them inline.
+#[cfg(test)]
+pub(crate) const COUNTS_BASE: u64 = LAYOUT.counts;
+const LIVE_BASE: u64 = LAYOUT.live;
+const TRIAL_BASE: u64 = LAYOUT.trial;
+const MARK_BASE: u64 = LAYOUT.mark;
+const BUFFERED_BASE: u64 = LAYOUT.buffered;
+const BLOCK_INFO_BASE: u64 = LAYOUT.block_info;
+const TYPE_TABLE_BASE: u64 = LAYOUT.types;
+/// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
+pub const READING_BASE: u64 = LAYOUT.readings();
+const RECORD_BASE: u64 = LAYOUT.records;
 
 /// log2 of the block size.
 pub(crate) const BLOCK_SHIFT: u32 = 15;
@@ -136,17 +136,7 @@ fn under_valgrind() -> bool {
 }
 
 fn map_tables(bytes: u64) -> Result<(), RangeError> {
-    let tables = [
-        (HEAP_BASE, bytes),
-        (UNLOGGED_BASE, bytes >> 7),
-        (COUNTS_BASE, bytes >> 4),
-        (LIVE_BASE, bytes >> 6),
-        (TRIAL_BASE, bytes >> 4),
-        (MARK_BASE, bytes >> 7),
-        (BUFFERED_BASE, bytes >> 6),
-        (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
-        (RECORD_BASE, bytes >> 1),
-    ];
+    let tables = LAYOUT.parts(bytes);
     for (done, &(address, length)) in tables.iter().enumerate() {
         if let Err(error) = map_fixed(address, length) {
             for &(address, length) in &tables[..done] {
@@ -226,12 +216,7 @@ pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
 /// its object, and another object may start 8 bytes further on by then.
 pub const BUFFERED: BitTable<BUFFERED_BASE, 3> = BitTable;
 
-/// Asks for the line of `address` to be in the cache soon; any address will do.
-#[inline(always)]
-pub fn prefetch(address: u64) {
-    // SAFETY: a hint, which reads nothing.
-    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address as *const i8) };
-}
+pub use arch::prefetch;
 
 /// The count byte of the object at `address`.
 #[inline(always)]
@@ -282,7 +267,7 @@ pub struct BlockInfo {
     pub listed: Cell<u64>,
 }
 
-const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
+pub(crate) const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
 const _: () = assert!(BLOCK_INFO_BYTES == 32);
 
 /// The entry of block `block`.
@@ -349,7 +334,9 @@ pub(crate) fn reading_cell(id: u32) -> *mut u64 {
 /// The blocks are the caller's.
 pub unsafe fn provide_pages(start: u64, end: u64) {
     debug_assert!(in_heap(start));
-    let counts = (count_cell(start) as u64 & !4095, (count_cell(end) as u64 + 4095) & !4095);
+    let page = arch::page_bytes();
+    let (start, end) = (start & !(page - 1), end.next_multiple_of(page));
+    let counts = (count_cell(start) as u64 & !(page - 1), (count_cell(end) as u64).next_multiple_of(page));
     for (start, end) in [(start, end), counts] {
         // SAFETY: changes no byte of what is mapped.
         unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_POPULATE_WRITE) };
@@ -386,10 +373,35 @@ pub(crate) fn note_pause_goal(ns: u64) {
 pub unsafe fn release_pages(start: u64, end: u64) {
     debug_assert!((start | end) & (BLOCK_BYTES - 1) == 0 && in_heap(start));
     let numbers = record_cell(start) as u64;
-    for (address, bytes) in [(start, end - start), (numbers, (end - start) / 2)] {
-        // SAFETY: [OWNED] the caller's blocks hold no object any more.
-        unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, libc::MADV_DONTNEED) };
+    // SAFETY: [OWNED] the caller's blocks hold no object any more.
+    unsafe { clear_pages(start, end) };
+    // SAFETY: [OWNED] as above; the numbers behind them are nobody else's.
+    unsafe { clear_pages(numbers, numbers + (end - start) / 2) };
+}
+
+/// Clears the bytes in `start..end`: whole pages by giving them back to the system, which reads them as zero afterwards.
+///
+/// # Safety
+/// The bytes are mapped, and the caller's.
+#[inline(always)]
+pub(crate) unsafe fn clear_pages(start: u64, end: u64) {
+    let (first, last) = whole_pages(start, end, arch::page_bytes());
+    if first >= last {
+        // SAFETY: by the caller's promise.
+        return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
     }
+    // A page may be larger than a block: the rest of the first and the last is another's.
+    // SAFETY: by the caller's promise.
+    unsafe { std::ptr::write_bytes(start as *mut u8, 0, (first - start) as usize) };
+    // SAFETY: by the caller's promise.
+    unsafe { std::ptr::write_bytes(last as *mut u8, 0, (end - last) as usize) };
+    // SAFETY: whole pages within the caller's bytes.
+    unsafe { libc::madvise(first as *mut libc::c_void, (last - first) as usize, libc::MADV_DONTNEED) };
+}
+
+/// The whole pages of `page` bytes in `start..end`; the second address is not above the first where there is none.
+const fn whole_pages(start: u64, end: u64, page: u64) -> (u64, u64) {
+    (start.next_multiple_of(page), end & !(page - 1))
 }
 
 #[cfg(test)]
@@ -406,6 +418,18 @@ mod tests {
             assert_eq!(word, UNLOGGED_BASE + (index / 32) * 4);
             assert_eq!(bit, index % 32);
         }
+    }
+
+    #[test]
+    fn bytes_beside_the_whole_pages_of_a_block_are_left_to_their_owners() {
+        let block = HEAP_BASE + 3 * BLOCK_BYTES;
+        assert_eq!(whole_pages(block, block + BLOCK_BYTES, 4 << 10), (block, block + BLOCK_BYTES));
+        assert_eq!(whole_pages(block, block + BLOCK_BYTES, 16 << 10), (block, block + BLOCK_BYTES));
+        // A page holds two blocks: none of them is whole.
+        let (first, last) = whole_pages(block, block + BLOCK_BYTES, 64 << 10);
+        assert!(first >= last);
+        let (first, last) = whole_pages(block, block + 4 * BLOCK_BYTES, 64 << 10);
+        assert_eq!((first, last), (block + BLOCK_BYTES, block + 3 * BLOCK_BYTES));
     }
 
     #[test]

@@ -22,9 +22,9 @@
 
 #![expect(clippy::multiple_unsafe_ops_per_block, reason = "lookups in a library that may not be there")]
 
+use crate::arch::{RESULT_REGISTER, guarded_call, guarded_landing, weak_symbol};
 use crate::fatal::{self, STATUS_VIOLATION};
 use std::any::Any;
-use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -165,7 +165,7 @@ impl Drop for Foreign {
 /// The head of every exception.
 #[repr(C)]
 #[derive(Debug)]
-struct UnwindException {
+pub(crate) struct UnwindException {
     class: u64,
     /// Deletes it.
     cleanup: *const c_void,
@@ -182,45 +182,15 @@ const URC_CONTINUE_UNWIND: c_int = 8;
 const UA_SEARCH_PHASE: c_int = 1;
 const UA_HANDLER_FRAME: c_int = 4;
 const UA_FORCE_UNWIND: c_int = 8;
-/// DWARF's number of rax.
-const RAX: c_int = 0;
 
 unsafe extern "C" {
     fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: u64);
     fn _Unwind_SetIP(context: *mut c_void, address: u64);
     fn _Unwind_DeleteException(exception: *mut UnwindException);
-    /// Behind the call in `guarded_call`.
-    static tally_guarded_landing: u8;
-}
-
-/// Calls `function(argument)`. Returns null when it has returned, else the exception.
-#[unsafe(naked)]
-unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument: *mut c_void) -> *mut UnwindException {
-    naked_asm!(
-        ".cfi_startproc",
-        ".cfi_personality 0x1b, {personality}",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "call rax",
-        "xor eax, eax",
-        ".globl tally_guarded_landing",
-        ".hidden tally_guarded_landing",
-        "tally_guarded_landing:",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-        personality = sym personality,
-    )
 }
 
 /// The unwinder asks about `guarded_call`: first whether it handles the exception, then where to go on.
-unsafe extern "C" fn personality(
+pub(crate) unsafe extern "C" fn personality(
     _version: c_int,
     actions: c_int,
     class: u64,
@@ -243,10 +213,10 @@ unsafe extern "C" fn personality(
     if actions & UA_HANDLER_FRAME == 0 {
         return URC_CONTINUE_UNWIND;
     }
-    // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception in rax.
-    unsafe { _Unwind_SetGR(context, RAX, exception as u64) };
-    // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception in rax.
-    unsafe { _Unwind_SetIP(context, &raw const tally_guarded_landing as u64) };
+    // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception as its result.
+    unsafe { _Unwind_SetGR(context, RESULT_REGISTER, exception as u64) };
+    // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception as its result.
+    unsafe { _Unwind_SetIP(context, guarded_landing()) };
     URC_INSTALL_CONTEXT
 }
 
@@ -275,15 +245,6 @@ fn cxx(
     }
 }
 
-/// Defines the address of a weak symbol, null where nothing defines it.
-macro_rules! weak_symbol {
-    ($lookup:ident, $symbol:literal) => {
-        #[unsafe(naked)]
-        unsafe extern "C" fn $lookup() -> *const c_void {
-            naked_asm!(concat!(".weak ", $symbol), concat!("mov rax, qword ptr [rip + ", $symbol, "@GOTPCREL]"), "ret")
-        }
-    };
-}
 weak_symbol!(cxa_begin_catch, "__cxa_begin_catch");
 weak_symbol!(cxa_end_catch, "__cxa_end_catch");
 weak_symbol!(cxa_current_exception_type, "__cxa_current_exception_type");

@@ -5,6 +5,7 @@
 //! at its one weak point: two records for one return address must agree.
 
 use super::{CallSite, FrameTable, PlacedFunction, home};
+use crate::machine::Machine;
 use crate::root_records::{BaseRegister, OperandFault, RootSlot};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -18,12 +19,14 @@ pub(super) struct Builder {
     lists: FxHashMap<Vec<RootSlot>, u32>,
     pub(super) foreign_records: usize,
     needs_unwinder: bool,
+    needs_frame_size: bool,
     pub(super) counts_from_prologue: bool,
 }
 
 impl Builder {
-    pub(super) fn new(keeps_frame_pointer: bool) -> Builder {
-        Builder { needs_unwinder: !keeps_frame_pointer, ..Builder::default() }
+    pub(super) fn new(keeps_frame_pointer: bool, machine: Machine) -> Builder {
+        let needs_frame_size = machine.needs_frame_size();
+        Builder { needs_unwinder: !keeps_frame_pointer, needs_frame_size, ..Builder::default() }
     }
 
     /// Adds the call that returns to `function + instruction_offset`, in the function placed last.
@@ -46,9 +49,11 @@ impl Builder {
         }
         let root_count = u16::try_from(roots.len()).map_err(|_| TableError::TooLarge)?;
         let needs_rbx = roots.iter().any(|root| root.location.base() == BaseRegister::Rbx);
+        let size_varies = self.functions.last().is_some_and(|function| function.stack_size.is_none());
         let function = index(self.functions.len() - 1)?;
         let first_root = self.store(roots)?;
-        let (needs_unwinder, counts_from_prologue) = (self.needs_unwinder, self.counts_from_prologue);
+        let needs_unwinder = self.needs_unwinder || self.needs_frame_size && size_varies;
+        let counts_from_prologue = self.counts_from_prologue;
         let site = CallSite { pc, function, first_root, root_count, needs_rbx, needs_unwinder, counts_from_prologue };
         self.calls.insert(pc, site);
         Ok(())

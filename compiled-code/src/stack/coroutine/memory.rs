@@ -12,6 +12,7 @@
 //! Stacks that come back keep their pages while few wait for reuse; those of others go back to the system. Mappings
 //! stay.
 
+use crate::arch::valgrind;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,14 +21,10 @@ const USUAL_BYTES: u64 = 256 << 10;
 /// Bytes of the smallest and the largest.
 const LEAST_BYTES: u64 = 64 << 10;
 const MOST_BYTES: u64 = 1 << 30;
-/// Bytes that a stack must not touch, below it.
-const GUARD_BYTES: u64 = 16 << 10;
 /// Bytes that are mapped at once, at least.
 const MAPPED_AT_ONCE: u64 = 16 << 20;
 /// Stacks of a class that wait for reuse with their pages.
 const KEPT: usize = 16;
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// A stack's memory; returns to the pool when it is dropped.
 #[derive(Debug)]
@@ -50,6 +47,11 @@ struct Pool {
 
 const CLASSES: usize = (MOST_BYTES / LEAST_BYTES).trailing_zeros() as usize + 1;
 
+/// Bytes that a stack must not touch, below it: 16 KiB, or a page if that is larger.
+fn guard_bytes() -> u64 {
+    tally_heap::arch::page_bytes().max(16 << 10)
+}
+
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], mapped: Vec::new() });
 
 impl Memory {
@@ -58,7 +60,7 @@ impl Memory {
     pub(crate) fn take(bytes: u64) -> Option<Memory> {
         let whole = match bytes {
             0 => USUAL_BYTES,
-            bytes => bytes.checked_add(GUARD_BYTES)?.max(LEAST_BYTES).checked_next_power_of_two()?,
+            bytes => bytes.checked_add(guard_bytes())?.max(LEAST_BYTES).checked_next_power_of_two()?,
         };
         if whole > MOST_BYTES {
             return None;
@@ -69,7 +71,7 @@ impl Memory {
             pool.map(class, whole)?;
         }
         let high = pool.free[class].pop()?;
-        let low = high - whole + GUARD_BYTES;
+        let low = high - whole + guard_bytes();
         Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high) })
     }
 
@@ -80,14 +82,14 @@ impl Memory {
 
     /// Gives the pages back below `sp`, where a stopped stack's frames end.
     pub(crate) fn trim(&self, sp: u64) {
-        give_back(self.low..sp & !(PAGE - 1));
+        give_back(self.low..sp & !(tally_heap::arch::page_bytes() - 1));
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         valgrind(STACK_DEREGISTER, self.valgrind_id, 0);
-        let class = ((self.high - self.low + GUARD_BYTES) / LEAST_BYTES).trailing_zeros() as usize;
+        let class = ((self.high - self.low + guard_bytes()) / LEAST_BYTES).trailing_zeros() as usize;
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.free[class].len() >= KEPT {
             give_back(self.low..self.high);
@@ -126,7 +128,7 @@ impl Pool {
 /// Makes the bytes from `start` on a guard; whether that was allowed.
 fn guard(start: u64) -> bool {
     const MADV_GUARD_INSTALL: libc::c_int = 102;
-    let (start, bytes) = (start as *mut libc::c_void, GUARD_BYTES as usize);
+    let (start, bytes) = (start as *mut libc::c_void, guard_bytes() as usize);
     // SAFETY: memory of the pool that no stack uses.
     let installed = unsafe { libc::madvise(start, bytes, MADV_GUARD_INSTALL) } == 0;
     // SAFETY: as above.
@@ -150,26 +152,6 @@ pub(crate) fn holds(address: u64) -> bool {
 
 const STACK_REGISTER: u64 = 0x1501;
 const STACK_DEREGISTER: u64 = 0x1502;
-
-/// A request to valgrind, if the process runs under it: it must not take a switch for a large move of one stack. The
-/// four rotations add up to nothing.
-fn valgrind(request: u64, first: u64, second: u64) -> u64 {
-    let request = [request, first, second, 0, 0, 0];
-    let mut answer = 0_u64;
-    // SAFETY: changes rdi and changes it back, and exchanges a register with itself.
-    unsafe {
-        std::arch::asm!(
-            "rol rdi, 3",
-            "rol rdi, 13",
-            "rol rdi, 61",
-            "rol rdi, 51",
-            "xchg rbx, rbx",
-            in("rax") &raw const request,
-            inout("rdx") answer,
-        );
-    }
-    answer
-}
 
 #[cfg(test)]
 mod tests {

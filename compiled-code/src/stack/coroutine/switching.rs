@@ -1,7 +1,7 @@
 //! The program makes a stack, switches, and looks at stacks; a stack ends. `tally.h` has the contract.
 
 use super::memory::Memory;
-use super::{Entry, Record, State, THREAD, close, current, is_coroutine, record_of, refuse, set_current, switch};
+use super::{Entry, Record, State, THREAD, close, current, is_coroutine, record_of, refuse, set_current};
 use crate::abi::thread_heap;
 use crate::stack::{bounds, diversion, root_metadata, roots, shadow_stack};
 use std::mem::ManuallyDrop;
@@ -10,9 +10,9 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Makes a coroutine; 0: there is no memory for its stack.
 pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
-    if diversion::returns_are_checked() {
+    if crate::arch::returns_are_checked() {
         refuse(
-            "tally_stack_new: the processor compares returns with a shadow stack (CET), which knows one stack a thread",
+            "tally_stack_new: the processor compares returns with a shadow stack (CET, GCS), which knows one stack a thread",
         );
     }
     if root_metadata::is_on() {
@@ -169,7 +169,7 @@ pub(crate) extern "C" fn finished(value: u64) -> ! {
     to.goes_on(heap);
     let mut nowhere = 0;
     // SAFETY: the stack of `to` stopped there; this one is never come back to.
-    unsafe { switch::swap(&raw mut nowhere, to.sp.get(), value) };
+    unsafe { crate::arch::swap(&raw mut nowhere, to.sp.get(), value) };
     unreachable!("a finished stack goes on")
 }
 

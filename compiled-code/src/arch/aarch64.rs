@@ -1,0 +1,9 @@
+//! AArch64: shims, the diverted return, and stacks.
+
+mod diversion;
+mod shim;
+mod stack;
+
+pub(crate) use diversion::*;
+pub(crate) use shim::*;
+pub use stack::*;

@@ -1,0 +1,17 @@
+//! Whatever differs by **processor** in this crate: the thread's context, a call that catches exceptions, time stamps, pages.
+//!
+//! Each file of the folder has the same items for one processor, and nothing else in the crate asks which one it is. The
+//! crates above have such a folder each: `stack-roots` for frames, `tally-compiled` for shims and stacks.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::*;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;
+
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux")))]
+compile_error!("Tally's context, walker and shims are written for x86-64 and AArch64 Linux (docs/port/platforms.md)");

@@ -1,0 +1,14 @@
+//! What differs by **processor** in this crate and cannot be data: assembly for the unwinder, and which processor this is.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "aarch64")]
+pub(crate) use aarch64::*;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::*;
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("stack-roots knows the registers of x86-64 and AArch64 only");
