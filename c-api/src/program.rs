@@ -71,7 +71,7 @@ pub unsafe extern "C" fn tally_link(
     let executable = unsafe { path(executable) };
     let link = || {
         let objects = pipeline::compile_modules(&modules, &names, &options)?;
-        aot::link(&objects, &[], Shape::PositionIndependent, executable).map_err(Findings::error)?;
+        aot::link(&objects, &[], (Target::host(), Shape::PositionIndependent), executable).map_err(Findings::error)?;
         Ok(warnings(&objects))
     };
     // SAFETY: the caller's duty.

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::aot::foreign_object::ForeignObject;
 use crate::aot::output_file::{OutputError, OutputFile};
+use crate::emit::target::Target;
 use crate::emit::undefined_symbols;
 use crate::load::clang;
 use crate::pipeline::Object;
@@ -46,6 +47,27 @@ pub enum AotError {
         /// The places that were searched.
         places: Vec<String>,
     },
+    /// There is none for another machine than this one.
+    #[error(
+        "the runtime library {RUNTIME} for {target} was not found (looked at {places}); build it with `cargo build --release -p aot-runtime --target {triple}` (after `rustup target add {triple}`), or name it in {RUNTIME_OVERRIDE}",
+        places = places.join(", "), triple = target.folder()
+    )]
+    NoRuntimeFor {
+        /// The machine.
+        target: Target,
+        /// The places that were searched.
+        places: Vec<String>,
+    },
+    /// An object of another machine.
+    #[error("{}: an object for {object}, and the executable is one for {target}", file.display())]
+    OtherMachine {
+        /// The object.
+        file: PathBuf,
+        /// Its machine.
+        object: Target,
+        /// The executable's.
+        target: Target,
+    },
     /// Something else has its name.
     #[error("{}: is no static library; name the {RUNTIME} of this tally in {RUNTIME_OVERRIDE}", .0.display())]
     NoLibrary(PathBuf),
@@ -69,8 +91,8 @@ pub enum AotError {
         sentence: String,
     },
     /// The linker refused; its message is already printed.
-    #[error("linking {} failed", .0.display())]
-    Refused(PathBuf),
+    #[error("linking {} failed{}", .0.display(), advice(*.1))]
+    Refused(PathBuf, Target),
     /// Nothing to start.
     #[error("no function `main` in {}; a program needs one", .0.join(", "))]
     NoMain(Vec<String>),
@@ -89,14 +111,22 @@ pub enum Shape {
 }
 
 /// Links `objects`, those of other tools and the runtime into the executable `place`.
-pub fn link(objects: &[Object], foreign: &[ForeignObject], shape: Shape, place: &Path) -> Result<(), AotError> {
+pub fn link(
+    objects: &[Object],
+    foreign: &[ForeignObject],
+    (target, shape): (Target, Shape),
+    place: &Path,
+) -> Result<(), AotError> {
     let mains =
         objects.iter().map(|object| object.defines_main).chain(foreign.iter().map(|object| object.defines_main));
     if !mains.into_iter().any(|defines_main| defines_main) {
         let files = objects.iter().map(|object| &object.file).chain(foreign.iter().map(|object| &object.file));
         return Err(AotError::NoMain(files.map(|file| file.display().to_string()).collect()));
     }
-    let runtime = find_runtime()?;
+    if let Some(other) = foreign.iter().find(|object| object.target != target) {
+        return Err(AotError::OtherMachine { file: other.file.clone(), object: other.target, target });
+    }
+    let runtime = find_runtime(target)?;
     if !is_archive(&runtime) {
         return Err(AotError::NoLibrary(runtime));
     }
@@ -114,7 +144,7 @@ pub fn link(objects: &[Object], foreign: &[ForeignObject], shape: Shape, place: 
         std::fs::write(&input, bytes).map_err(|error| OutputError::System { path: input.clone(), error })?;
         inputs.push(input);
     }
-    let (driver, mut command) = linker();
+    let (driver, mut command) = linker(target);
     command
         .arg(match shape {
             Shape::PositionIndependent => "-pie",
@@ -136,7 +166,7 @@ pub fn link(objects: &[Object], foreign: &[ForeignObject], shape: Shape, place: 
     }
     match (linked.status.success() && output.temporary().exists(), undefined.is_empty()) {
         (true, _) => Ok(output.finish()?),
-        (false, true) => Err(AotError::Refused(place.to_owned())),
+        (false, true) => Err(AotError::Refused(place.to_owned(), target)),
         (false, false) => {
             let sentence = undefined_symbols::sentence(&undefined, objects);
             Err(AotError::Undefined { place: place.to_owned(), sentence })
@@ -157,38 +187,58 @@ fn undefined_in(said: &str) -> Vec<String> {
     names
 }
 
+/// What a link for another machine needs.
+fn advice(target: Target) -> String {
+    if target == Target::host() {
+        return String::new();
+    }
+    let package = target.folder().replace("-unknown", "");
+    format!("; clang needs a C library for {target} (Debian: apt install gcc-{package} lld-{})", clang::VERSION)
+}
+
 /// Clang with lld if they are installed, else the system's compiler.
-fn linker() -> (String, Command) {
+fn linker(target: Target) -> (String, Command) {
     match clang::find() {
         Ok(clang) => {
             let mut command = Command::new(&clang);
+            command.args(clang::target_words(target));
             if clang::has_lld(&clang) {
                 command.args(["-fuse-ld=lld", "-Wl,--error-limit=0"]);
             }
             (clang.to_string_lossy().into_owned(), command)
         }
-        Err(_) => ("cc".to_owned(), Command::new("cc")),
+        Err(_) if target == Target::host() => ("cc".to_owned(), Command::new("cc")),
+        Err(_) => {
+            let driver = format!("{}-gcc", target.folder().replace("-unknown", ""));
+            (driver.clone(), Command::new(driver))
+        }
     }
 }
 
-/// The runtime library that executables get.
-pub(crate) fn find_runtime() -> Result<PathBuf, AotError> {
+/// The runtime library that executables for `target` get.
+///
+/// It is the one that `TALLY_RUNTIME` names, or lies beside this command or library: for the host as cargo leaves it or in
+/// the `lib` next to `bin`, for another machine in a folder there that is called by its triple.
+pub(crate) fn find_runtime(target: Target) -> Result<PathBuf, AotError> {
     let places = match tally_heap::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
         Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
         None => {
-            let mut places = places_beside(&std::env::current_exe().unwrap_or_default());
+            let mut places = places_beside(&std::env::current_exe().unwrap_or_default(), target);
             // The name of an executable is what it was called by: a relative one means nothing.
             let library = Some(own_file()).filter(|file| file.is_absolute());
-            let more: Vec<PathBuf> = library.iter().flat_map(|file| places_beside(file)).collect();
+            let more: Vec<PathBuf> = library.iter().flat_map(|file| places_beside(file, target)).collect();
             places.extend(more.into_iter().filter(|place| !places.contains(place)).collect::<Vec<_>>());
             places
         }
     };
-    places
-        .iter()
-        .find(|place| place.is_file())
-        .cloned()
-        .ok_or_else(|| AotError::NoRuntime { places: places.iter().map(|place| place.display().to_string()).collect() })
+    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        let places = places.iter().map(|place| place.display().to_string()).collect();
+        if target == Target::host() {
+            AotError::NoRuntime { places }
+        } else {
+            AotError::NoRuntimeFor { target, places }
+        }
+    })
 }
 
 /// Whether the file begins as archives do; for an unreadable file the linker has a message.
@@ -214,9 +264,16 @@ fn own_file() -> PathBuf {
 }
 
 /// Beside the executable or library, as cargo leaves it, or in the `lib` next to its `bin`.
-fn places_beside(executable: &Path) -> Vec<PathBuf> {
+fn places_beside(executable: &Path, target: Target) -> Vec<PathBuf> {
     let folder = executable.parent().unwrap_or(Path::new("."));
-    vec![folder.join(RUNTIME), folder.join("../lib").join(RUNTIME)]
+    if target == Target::host() {
+        return vec![folder.join(RUNTIME), folder.join("../lib").join(RUNTIME)];
+    }
+    let triple = target.folder();
+    // In cargo's folder: target/release/tally, target/TRIPLE/release/libtally.a.
+    let by_cargo = folder.file_name().map(|profile| folder.join("..").join(triple).join(profile).join(RUNTIME));
+    let installed = [folder.join(triple).join(RUNTIME), folder.join("../lib").join(triple).join(RUNTIME)];
+    installed.into_iter().chain(by_cargo).collect()
 }
 
 #[cfg(test)]
@@ -236,8 +293,13 @@ mod tests {
 
     #[test]
     fn the_runtime_is_looked_for_beside_the_executable() {
-        let places = places_beside(Path::new("/opt/tally/bin/tally"));
+        let places = places_beside(Path::new("/opt/tally/bin/tally"), Target::host());
         assert_eq!(places[0], Path::new("/opt/tally/bin/libtally.a"));
         assert_eq!(places[1], Path::new("/opt/tally/bin/../lib/libtally.a"));
+        let other = Target::ALL.into_iter().find(|&target| target != Target::host()).expect("two machines");
+        let places = places_beside(Path::new("/src/target/release/tally"), other);
+        let triple = other.folder();
+        assert_eq!(places[1], PathBuf::from(format!("/src/target/release/../lib/{triple}/libtally.a")));
+        assert_eq!(places[2], PathBuf::from(format!("/src/target/release/../{triple}/release/libtally.a")));
     }
 }

@@ -30,6 +30,7 @@ use inkwell::llvm_sys::transforms::pass_builder::{
 };
 use inkwell::llvm_sys::{LLVMLinkage, LLVMModuleFlagBehavior, LLVMThreadLocalMode, LLVMTypeKind};
 use smallvec::SmallVec;
+use std::ffi::CStr;
 
 /// One call into LLVM's C API.
 macro_rules! raw {
@@ -232,6 +233,13 @@ impl Type {
 impl Module {
     pub(crate) fn of(module: &inkwell::module::Module) -> Module {
         Module(module.as_mut_ptr())
+    }
+
+    /// The machine that the module says it is for; empty where it names none.
+    pub(crate) fn triple(self) -> String {
+        let triple = raw!(LLVMGetTarget(self.0));
+        // SAFETY: a C string of the module's.
+        raw!(CStr::from_ptr(triple)).to_string_lossy().into_owned()
     }
 
     pub(crate) fn context(self) -> LLVMContextRef {

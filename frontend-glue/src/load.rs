@@ -73,7 +73,7 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
     let module = match kind {
         Kind::Text | Kind::Bitcode => parse(context, path, &bytes)?,
         Kind::C => {
-            let bitcode = c_frontend::compile(path)?;
+            let bitcode = c_frontend::compile(path, target::of_machine(machine))?;
             let module = parse(context, path, &bitcode)?;
             // It may use the intrinsics without the header.
             c_frontend::mark_rooting_functions(&module);

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{self, Diagnostic};
 use crate::emit::level::Level;
-use crate::emit::target::{self, TargetError};
+use crate::emit::target::{self, Target, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
 use crate::emit::{appending, constructors, heap_tests, loop_alignment, sibling_calls, sunk_roots, zeal_default};
@@ -37,6 +37,8 @@ use crate::verify::{self, Findings};
 pub struct CompileOptions {
     /// The level of optimisation.
     pub level: Level,
+    /// The machine that code is made for.
+    pub target: Target,
     /// gc strategies of existing IR, and the plan that each stands for.
     pub gc_names: Vec<(String, Plan)>,
     /// The references that get roots beside those that the module writes.
@@ -65,6 +67,7 @@ impl Default for CompileOptions {
     fn default() -> CompileOptions {
         CompileOptions {
             level: Level::default(),
+            target: Target::default(),
             gc_names: Vec::new(),
             roots: Roots::default(),
             zeal: false,
@@ -174,7 +177,7 @@ impl CompileError {
 
 /// Compiles the program that `files` are, each to an object of its own.
 pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object>, CompileError> {
-    let machine = target::machine(options.level)?;
+    let machine = target::machine_of(options.target, options.level)?;
     let contexts: Vec<Context> = files.iter().map(|_| Context::create()).collect();
     let modules = contexts
         .iter()
@@ -190,7 +193,7 @@ pub fn compile_modules(
     names: &[PathBuf],
     options: &CompileOptions,
 ) -> Result<Vec<Object>, CompileError> {
-    let machine = target::machine(options.level)?;
+    let machine = target::machine_of(options.target, options.level)?;
     for (module, name) in modules.iter().zip(names) {
         accept(module, name, &machine)?;
     }
@@ -233,21 +236,21 @@ pub(crate) fn compile_module(
         return Err(CompileError::Contract(wrong));
     }
     whole_program::adopt_into_host(module, &options.gc_names);
-    compile_loaded(module, name, number, &target::machine(options.level)?, options)
+    compile_loaded(module, name, number, &target::machine_of(options.target, options.level)?, options)
 }
 
 /// Compiles a module of the command's own: nothing in it is for the lowering.
-pub(crate) fn compile_own(name: &str, ir: &str) -> Result<Object, CompileError> {
-    let (context, options) = (Context::create(), CompileOptions::default());
+pub(crate) fn compile_own(name: &str, ir: &str, target: Target) -> Result<Object, CompileError> {
+    let (context, options) = (Context::create(), CompileOptions { target, ..CompileOptions::default() });
     let module = load_from_memory(&context, Path::new(name), ir.as_bytes(), &options)?;
-    let bytes = emit(&module, Path::new(name), 0, &target::machine(options.level)?, &options)?;
+    let bytes = emit(&module, Path::new(name), 0, &target::machine_of(options.target, options.level)?, &options)?;
     Ok(Object { file: name.into(), bytes, defines_main: false, warnings: Vec::new(), remarks: Vec::new() })
 }
 
 /// Makes LLVM ready; an error says why it cannot be.
 pub fn prepare(options: &CompileOptions) -> Result<(), CompileError> {
     messages::catch_fatal_errors();
-    target::machine(options.level)?;
+    target::machine_of(options.target, options.level)?;
     Ok(())
 }
 
@@ -293,7 +296,7 @@ pub fn load_from_memory<'ctx>(
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, CompileError> {
     messages::listen(context);
-    Ok(load::load_from_memory(context, name, ir, &target::machine(options.level)?)?)
+    Ok(load::load_from_memory(context, name, ir, &target::machine_of(options.target, options.level)?)?)
 }
 
 /// Checks a module that was just loaded against the contract of gc functions. References that need no written root get theirs

@@ -81,12 +81,20 @@ impl Location {
     }
 }
 
+impl Location {
+    /// The place by the names of a processor's registers: `[rsp+16]`, `[[x29-8]]`.
+    pub fn on(self, machine: Machine) -> String {
+        let base = machine.register_name(self.base());
+        match self {
+            Location::Direct { offset, .. } => format!("[{base}{offset:+}]"),
+            Location::Indirect { offset, .. } => format!("[[{base}{offset:+}]]"),
+        }
+    }
+}
+
 impl fmt::Display for Location {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Location::Direct { base, offset } => write!(out, "[{base}{offset:+}]"),
-            Location::Indirect { base, offset } => write!(out, "[[{base}{offset:+}]]"),
-        }
+        out.write_str(&self.on(Machine::NATIVE))
     }
 }
 
@@ -99,12 +107,6 @@ pub enum BaseRegister {
     Rbp,
     /// The base of over-aligned frames of dynamic size; only the top frame's value is known without an unwinder.
     Rbx,
-}
-
-impl fmt::Display for BaseRegister {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(Machine::NATIVE.register_name(*self))
-    }
 }
 
 fn decode_call(record: &Record<'_>, machine: Machine) -> Result<Vec<RootSlot>, OperandFault> {

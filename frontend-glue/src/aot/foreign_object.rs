@@ -26,6 +26,7 @@ use tally_compiled::module::foreign_frames::{
 };
 
 use crate::emit::object_file::{self, MODULE_RECORD, ObjectError, STACK_MAPS};
+use crate::emit::target::Target;
 
 /// A table of roots in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub(crate) enum Table {
 pub struct ForeignObject {
     /// The file that it was read from.
     pub file: PathBuf,
+    /// The machine that its code is for.
+    pub(crate) target: Target,
     /// Its bytes, ready for the linker.
     pub(crate) bytes: Vec<u8>,
     pub(crate) tables: Vec<Table>,
@@ -54,7 +57,8 @@ impl ForeignObject {
     /// # Errors
     /// The bytes are no ELF object for this machine.
     pub fn read(file: &Path, bytes: Vec<u8>) -> Result<ForeignObject, ObjectError> {
-        let mut read = ForeignObject { file: file.to_owned(), bytes, tables: Vec::new(), defines_main: false };
+        let target = object_file::target_of(&object_file::parse(&bytes)?);
+        let mut read = ForeignObject { file: file.to_owned(), target, bytes, tables: Vec::new(), defines_main: false };
         let elf = object_file::parse(&read.bytes)?;
         let symbol = |name: &str| elf.symbols().find(|symbol| symbol.name() == Ok(name));
         read.defines_main = symbol("main").is_some_and(|main| main.is_global() && !main.is_undefined());

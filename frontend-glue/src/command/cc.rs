@@ -13,6 +13,7 @@ use clap::Args;
 
 use super::failure::Failure;
 use crate::aot::{self, LIBRARIES};
+use crate::emit::target::Target;
 use crate::load::clang;
 
 /// Compile or link by clang, as a build's CC
@@ -75,7 +76,7 @@ impl Cc {
             if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"-flto")) {
                 command.arg(joined("-Wl,--load-pass-plugin=", &plugin));
             }
-            command.arg("--start-no-unused-arguments").arg(joined("-Wl,", &aot::find_runtime()?)).args(LIBRARIES);
+            command.arg("--start-no-unused-arguments").arg(joined("-Wl,", &aot::find_runtime(target(&words)?)?)).args(LIBRARIES);
             command.arg("--end-no-unused-arguments");
         }
         if !ours.is_empty() {
@@ -84,6 +85,17 @@ impl Cc {
         let error = command.exec();
         Err(Failure(format!("cannot run {}: {error}", clang.to_string_lossy())))
     }
+}
+
+/// The machine that clang compiles for: `--target=TRIPLE` or `-target TRIPLE`, the last of them.
+fn target(words: &[OsString]) -> Result<Target, Failure> {
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let joined = |word: &OsString| text(word).strip_prefix("--target=").map(str::to_owned);
+    let named = words.iter().enumerate().rev().find_map(|(place, word)| {
+        let follows = place.checked_sub(1).is_some_and(|before| words[before] == "-target");
+        joined(word).or_else(|| follows.then(|| text(word)))
+    });
+    named.map_or(Ok(Target::host()), |triple| triple.parse().map_err(Failure))
 }
 
 /// The options of the environment and those of the command line, which come later and win.

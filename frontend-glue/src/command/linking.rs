@@ -28,6 +28,7 @@ pub(super) fn link(
     output: &Path,
     (messages, remarks): (&Messages, &Remarks),
 ) -> Result<(), Failure> {
+    let target = options.target;
     let (mut foreign, mut modules) = (Vec::new(), Vec::new());
     for file in files {
         match source_file::read_object(file)? {
@@ -41,9 +42,9 @@ pub(super) fn link(
     remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
     super::warnings::report(&objects, messages);
     if let Some(registrar) = foreign_object::registrar(&foreign) {
-        objects.push(pipeline::compile_own("registrar", &registrar).map_err(|error| messages.failure(error))?);
+        objects.push(pipeline::compile_own("registrar", &registrar, target).map_err(|error| messages.failure(error))?);
     }
-    aot::link(&objects, &foreign, shape, output)?;
+    aot::link(&objects, &foreign, (target, shape), output)?;
     Ok(())
 }
 

@@ -58,7 +58,7 @@ impl Lower {
         // The other modules of the program are lowered on other command lines.
         options.identity = Identity::Content;
         let context = Context::create();
-        let machine = target::machine(Level::O0)?;
+        let machine = target::machine_of(options.target, Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
         let remarks = pipeline::lower(&module, &self.file, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(remarks.iter())?;

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use stack_roots::Machine;
 
 use super::failure::Failure;
 use super::messages::Messages;
@@ -61,13 +62,17 @@ fn list(file: &Path, object: &[u8]) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", file.display()));
     let placed = PlacedObject::read(object).map_err(|error| named(&error))?;
     let calls = root_listing::list(&placed).map_err(|error| named(&error))?;
-    print_table(&calls, |text| super::failure::print(text.as_bytes()))
+    print_table(&calls, placed.target().frames(), |text| super::failure::print(text.as_bytes()))
 }
 
 type Row = [String; 5];
 
-fn print_table(calls: &[CallSite], mut print: impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
-    let rows = || std::iter::once(HEADINGS.map(str::to_owned)).chain(calls.iter().flat_map(rows_of));
+fn print_table(
+    calls: &[CallSite],
+    machine: Machine,
+    mut print: impl FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let rows = || std::iter::once(HEADINGS.map(str::to_owned)).chain(calls.iter().flat_map(|call| rows_of(call, machine)));
     let mut widths = [0; 5];
     for row in rows() {
         widths = std::array::from_fn(|column| row[column].chars().count().max(widths[column]));
@@ -85,7 +90,7 @@ fn print_table(calls: &[CallSite], mut print: impl FnMut(&str) -> Result<(), Fai
     print(&text)
 }
 
-fn rows_of(call: &CallSite) -> Vec<Row> {
+fn rows_of(call: &CallSite, machine: Machine) -> Vec<Row> {
     let site = match &call.line {
         Some(line) => format!("+{:#x} {line}", call.offset),
         None => format!("+{:#x}", call.offset),
@@ -100,7 +105,7 @@ fn rows_of(call: &CallSite) -> Vec<Row> {
         .iter()
         .map(|root| {
             let descriptor = root.descriptor.as_deref().unwrap_or("-");
-            row(name(root, &call.function), root.slot.to_string(), descriptor.to_owned())
+            row(name(root, &call.function), root.slot.on(machine), descriptor.to_owned())
         })
         .collect()
 }
@@ -134,7 +139,7 @@ mod tests {
             CallSite { function: "main".into(), offset: 0x40, line: None, roots: vec![] },
         ];
         let mut printed = String::new();
-        print_table(&calls, |text| {
+        print_table(&calls, placed.target().frames(), |text| {
             printed.push_str(text);
             Ok(())
         })

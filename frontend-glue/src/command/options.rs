@@ -9,6 +9,7 @@ use tally_compiled::program::options::{
 };
 
 use crate::emit::level::Level;
+use crate::emit::target::Target;
 use crate::lower::{Patterns, Plan, Roots, STRATEGY};
 use crate::pipeline::option_text::gc_name;
 use crate::pipeline::{CompileOptions, Destination};
@@ -27,6 +28,9 @@ pub(super) struct GcNames {
     /// pointer of every function; what lies outside the heap is ignored)
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Roots::Typed)]
     roots: Roots,
+    /// The machine that code is for: x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu; the host by default
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<Target>,
 }
 
 /// How code is made.
@@ -109,7 +113,12 @@ pub(super) struct Running {
 impl GcNames {
     /// For subcommands that make no code.
     pub(super) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { gc_names: self.plans(), roots: self.roots, ..CompileOptions::default() }
+        CompileOptions { target: self.target(), gc_names: self.plans(), roots: self.roots, ..CompileOptions::default() }
+    }
+
+    /// The machine that code is for.
+    pub(super) fn target(&self) -> Target {
+        self.target.unwrap_or_default()
     }
 
     fn plans(&self) -> Vec<(String, Plan)> {
@@ -119,6 +128,11 @@ impl GcNames {
 }
 
 impl Compiling {
+    /// The machine that code is for.
+    pub(super) fn target(&self) -> Target {
+        self.gc_names.target()
+    }
+
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
         let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
@@ -127,6 +141,7 @@ impl Compiling {
         let (level, stack_objects) = (self.level, self.stack_objects.are_on());
         CompileOptions {
             level,
+            target: self.gc_names.target(),
             gc_names,
             roots,
             zeal,

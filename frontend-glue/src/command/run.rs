@@ -16,6 +16,7 @@ use super::messages::Messages;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
 use crate::aot::Shape;
+use crate::emit::target::Target;
 use crate::guard::crash_net::CrashNet;
 use crate::jit::Program;
 use crate::pipeline::{self, Destination};
@@ -65,6 +66,11 @@ Examples:
 impl Run {
     pub(super) fn execute(self, net: CrashNet) -> Result<(), Failure> {
         let run_options = self.running.run_options(self.zeal)?;
+        let (target, host) = (self.compiling.target(), Target::host());
+        if target != host {
+            let message = format!("code for {target} does not run in this process, which is one of {host}; use `tally build`");
+            return Err(Failure(message));
+        }
         if linking::any_object(&self.files)? {
             return self.run_linked(run_options, net);
         }

@@ -48,7 +48,7 @@ impl Verify {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let options = self.gc_names.compile_options();
         let context = Context::create();
-        let machine = target::machine(Level::O0)?;
+        let machine = target::machine_of(options.target, Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
         let findings = pipeline::inspect(&module, &self.file, &options);
         self.messages.show_all(Severity::Error, &findings.errors);

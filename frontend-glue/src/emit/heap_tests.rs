@@ -5,30 +5,29 @@
 //!   LLVM's passes:   v & 0xffffff0000000000 == 0x200000000000
 //! ```
 //!
-//! LLVM takes the second form for simpler. It needs two constants of 64 bits, which no instruction of x86-64 holds: the code generator
+//! LLVM takes the second form for simpler. It needs two constants of 64 bits, which no instruction of x86-64 holds (nor of AArch64, for the mask): the code generator
 //! puts them into registers, keeps these across loops, and loads them again behind each call. A function that counts often has few
 //! registers left. The first form has as many instructions and no constant of more than a byte. So it is made again here, when
 //! no pass comes any more.
 
 use crate::llvm::{Builder, Module, Opcode, Value};
-use tally_heap::memory::range::{HEAP_BASE, HEAP_SPAN};
-
-/// Shifted right by this, every address of the heap range is the same number.
-const SPAN_SHIFT: u32 = HEAP_SPAN.trailing_zeros();
+use crate::emit::target::Target;
+use tally_heap::memory::layout::Layout;
 
 /// Runs after the last pass that combines instructions.
 pub(crate) fn shift(module: Module) {
     let builder = Builder::new(module);
+    let layout = &Target::of(module).layout();
     for function in module.functions().filter(|function| function.has_body()) {
-        for masked in function.instructions().into_iter().filter(|&value| is_masked(value)) {
-            let tests: Vec<Value> = masked.users().filter(|&user| is_test(user)).collect();
+        for masked in function.instructions().into_iter().filter(|&value| is_masked(value, layout)) {
+            let tests: Vec<Value> = masked.users().filter(|&user| is_test(user, layout)).collect();
             if tests.is_empty() {
                 continue;
             }
             builder.before(masked);
-            let region =
-                builder.binary(Opcode::LLVMLShr, masked.operand(0), masked.type_of().constant(u64::from(SPAN_SHIFT)));
-            let heap = masked.type_of().constant(HEAP_BASE >> SPAN_SHIFT);
+            let shift = masked.type_of().constant(u64::from(layout.span_shift()));
+            let region = builder.binary(Opcode::LLVMLShr, masked.operand(0), shift);
+            let heap = masked.type_of().constant(layout.heap_region());
             for test in tests {
                 test.set_operand(0, region);
                 test.set_operand(1, heap);
@@ -41,17 +40,17 @@ pub(crate) fn shift(module: Module) {
 }
 
 /// Whether all but the upper bits are cleared.
-fn is_masked(value: Value) -> bool {
+fn is_masked(value: Value, layout: &Layout) -> bool {
     value.is(Opcode::LLVMAnd)
         && value.type_of().integer_bits() == Some(64)
-        && value.operand(1).constant_integer() == Some(!(HEAP_SPAN - 1))
+        && value.operand(1).constant_integer() == Some(!(layout.heap_span - 1))
 }
 
 /// Whether these are compared with those of the heap's addresses.
-fn is_test(user: Value) -> bool {
+fn is_test(user: Value, layout: &Layout) -> bool {
     user.is(Opcode::LLVMICmp)
         && user.asks_for_equality().is_some()
-        && user.operand(1).constant_integer() == Some(HEAP_BASE)
+        && user.operand(1).constant_integer() == Some(layout.heap_base)
 }
 
 #[cfg(test)]
@@ -59,6 +58,9 @@ mod tests {
     use super::*;
     use inkwell::context::Context;
     use inkwell::memory_buffer::MemoryBuffer;
+    use tally_heap::memory::range::{HEAP_BASE, HEAP_SPAN};
+
+    const SPAN_SHIFT: u32 = HEAP_SPAN.trailing_zeros();
 
     /// The instructions of @f, one a line, after its tests were changed.
     fn shifted(body: &str) -> Vec<String> {

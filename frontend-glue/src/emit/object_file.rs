@@ -22,6 +22,8 @@ use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectKind, ObjectSection, ObjectSymbol};
 use thiserror::Error;
 
+use crate::emit::target::Target;
+
 /// The section that LLVM writes stack maps to.
 pub const STACK_MAPS: &str = ".llvm_stackmaps";
 
@@ -44,7 +46,7 @@ pub enum ObjectError {
     #[error("the file is linked already; name the .o file that was compiled")]
     Linked,
     /// Code of another processor.
-    #[error("the object is for another machine; only x86-64 is known")]
+    #[error("the object is for another machine; x86-64 and AArch64 are known")]
     OtherMachine,
     /// The record does not lie inside initialised data.
     #[error("the module record `{MODULE_RECORD}` does not lie in the object's data")]
@@ -70,8 +72,8 @@ pub fn finish(object: &mut [u8]) -> Result<(), ObjectError> {
 pub fn parse(bytes: &[u8]) -> Result<ElfFile64<'_, LittleEndian>, ObjectError> {
     let malformed = |error: object::Error| ObjectError::Malformed(error.to_string());
     let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(malformed)?;
-    let is_ours = header.is_little_endian() && header.e_machine.get(LittleEndian) == object::elf::EM_X86_64;
-    if !is_ours {
+    let is_known = header.is_little_endian() && target_of_number(header.e_machine.get(LittleEndian)).is_some();
+    if !is_known {
         return Err(ObjectError::OtherMachine);
     }
     let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(malformed)?;
@@ -87,6 +89,19 @@ pub fn parse(bytes: &[u8]) -> Result<ElfFile64<'_, LittleEndian>, ObjectError> {
         return Err(ObjectError::Malformed("its sections together are larger than the file".into()));
     }
     Ok(file)
+}
+
+/// The target of an object that [`parse`] has opened.
+pub fn target_of(file: &ElfFile64<'_, LittleEndian>) -> Target {
+    target_of_number(file.elf_header().e_machine.get(LittleEndian)).unwrap_or_default()
+}
+
+fn target_of_number(machine: u16) -> Option<Target> {
+    match machine {
+        object::elf::EM_X86_64 => Some(Target::X86_64),
+        object::elf::EM_AARCH64 => Some(Target::AArch64),
+        _ => None,
+    }
 }
 
 /// The bytes to change, as ranges of the file.

@@ -53,7 +53,7 @@ type Reported = Mutex<Vec<String>>;
 impl Linker {
     /// A linker that knows the process's own symbols and nothing else.
     pub fn new() -> Result<Linker, LinkError> {
-        target::initialize();
+        target::initialize(target::Target::host());
         let mut jit = std::ptr::null_mut();
         // SAFETY: makes a builder.
         let builder = unsafe { LLVMOrcCreateLLJITBuilder() };

@@ -20,6 +20,7 @@ use tally_compiled::symbols::RUNTIME_SYMBOLS;
 use thiserror::Error;
 
 use crate::analysis::callers;
+use crate::emit::target::Target;
 use crate::load::clang::{self, ClangMissing};
 use crate::lower::STRATEGY;
 
@@ -66,8 +67,8 @@ pub enum ClangError {
     },
 }
 
-/// Compiles a C file to bitcode; clang's diagnostics go straight to standard error.
-pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
+/// Compiles a C file to bitcode for `target`; clang's diagnostics go straight to standard error.
+pub fn compile(path: &Path, target: Target) -> Result<Vec<u8>, ClangError> {
     let clang = clang::find().map_err(|missing| ClangError::Missing { path: path.to_owned(), missing })?;
     let run = || -> std::io::Result<Option<Vec<u8>>> {
         let folder = tempfile::tempdir()?;
@@ -78,6 +79,7 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
         let status = Command::new(&clang)
             // DWARF 4: gdb reads it as well, and the valgrind of today's distributions reads no later one.
             .args(["-c", "-emit-llvm", "-gdwarf-4", "-O1", "-fPIC", "-fno-discard-value-names"])
+            .args(clang::target_words(target))
             .args(["-Xclang", "-disable-llvm-passes"])
             .args(["-Xclang", "-disable-llvm-verifier"])
             .arg("-I")

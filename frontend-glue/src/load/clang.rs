@@ -10,6 +10,8 @@ use std::process::Command;
 
 use thiserror::Error;
 
+use crate::emit::target::Target;
+
 /// The major version whose bitcode this process reads.
 pub const VERSION: u32 = 22;
 
@@ -51,6 +53,11 @@ pub(crate) fn has_lld(clang: &OsString) -> bool {
         let path = Path::new(path.trim_end());
         path.is_absolute() && path.exists()
     })
+}
+
+/// The words by which clang compiles or links for `target`; none for the host.
+pub(crate) fn target_words(target: Target) -> Vec<String> {
+    if target == Target::host() { Vec::new() } else { vec![format!("--target={}", target.triple())] }
 }
 
 fn is_right_version(name: &str) -> bool {

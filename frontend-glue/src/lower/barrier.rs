@@ -15,10 +15,10 @@
 //! is a root that every epoch scans: it needs none either, but the module record must name it.
 
 use super::runtime::{PRESERVE_MOST, declare};
+use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
-use tally_heap::memory::range::UNLOGGED_BIAS;
 
 /// Turns a write (value, object, slot) into a store with the barrier in front.
 pub(super) fn write(builder: &Builder, call: Call) {
@@ -33,7 +33,7 @@ pub(super) fn write(builder: &Builder, call: Call) {
     builder.at_end(head, Some(call_value));
     let address = builder.cast(Opcode::LLVMPtrToInt, slot, pointer_bits);
     let row = builder.binary(Opcode::LLVMLShr, address, builder.i64(9));
-    let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(UNLOGGED_BIAS), builder.module().pointer());
+    let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(Target::of(builder.module()).layout().unlogged_bias()), builder.module().pointer());
     let integer = builder.module().integer(32);
     // An element of a table is scaled by the load itself; a row that is shifted back would be masked first.
     let word = builder.load(integer, builder.element_anywhere(table, integer, row));

@@ -47,6 +47,7 @@ use super::LowerOptions;
 use super::descriptor::OneWord;
 use super::module_record::ModuleTables;
 use super::roots::Root;
+use crate::emit::target::Target;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
@@ -326,6 +327,7 @@ impl Counts {
     fn expansion<'a>(&'a self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
         Expansion {
             builder,
+            layout: Target::of(builder.module()).layout(),
             context: options.context,
             roots: &counted.roots,
             postponed: &counted.postponed,

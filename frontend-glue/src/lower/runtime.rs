@@ -4,6 +4,7 @@
 //! table addresses from its constants: no fact about the runtime is repeated here.
 
 use crate::analysis::callee::{LEAF, runtime_symbol, signature};
+use crate::emit::target::Target;
 use crate::llvm::call::Position;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
@@ -29,7 +30,7 @@ pub(super) const PRESERVE_MOST: u32 = 14;
 /// Alias class of reference words as the lowering's own code reads and writes them.
 pub(super) const REFERENCES: &str = "tally reference";
 
-/// LLVM's address space of `%fs`-relative pointers on x86.
+/// LLVM's address space of pointers relative to the thread pointer on x86: `%fs`.
 const FS: u32 = 257;
 
 /// The declaration of the runtime's `name`, made if the module has none.
@@ -135,8 +136,15 @@ pub(super) fn context_field(builder: &Builder, access: ContextAccess, field: u32
     let module = builder.module();
     match access {
         ContextAccess::FsOffset(offset) => {
-            let address = builder.i64(offset.wrapping_add(i64::from(field)) as u64);
-            builder.cast(Opcode::LLVMIntToPtr, address, module.pointer_in(FS))
+            let distance = offset.wrapping_add(i64::from(field)) as u64;
+            match Target::of(module) {
+                Target::X86_64 => builder.cast(Opcode::LLVMIntToPtr, builder.i64(distance), module.pointer_in(FS)),
+                Target::AArch64 => {
+                    let find = module.intrinsic("llvm.thread.pointer", &[module.pointer()]);
+                    let thread = builder.call(find.value_type(), find, &[]);
+                    builder.offset(thread, distance)
+                }
+            }
         }
         ContextAccess::Symbol => {
             let symbol = module.global("tally_context").unwrap_or_else(|| {

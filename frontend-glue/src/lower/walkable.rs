@@ -15,11 +15,22 @@ pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {
         function.set_attribute("uwtable", 2);
     }
     touch_every_page(function);
+    leave_return_addresses_plain(function);
     let has_musttail = || function.calls().any(Call::is_musttail);
     if without != Some(Mitigation::TailCallsOutOfLine) && has_musttail() {
         function.remove_attribute(Position::Function, "alwaysinline");
         function.set_attribute("noinline", 0);
     }
+}
+
+/// A walk reads return addresses and replaces one while it pauses: they are neither signed nor kept twice (AArch64's PAC, and a
+/// shadow call stack). Code without roots may do either; unwind tables tell.
+fn leave_return_addresses_plain(function: Value) {
+    if function.string_attribute("sign-return-address").is_some() {
+        function.set_string_attribute("sign-return-address", "none");
+    }
+    function.remove_string_attribute("ptrauth-returns");
+    function.remove_attribute(Position::Function, "shadowcallstack");
 }
 
 /// A large frame touches each of its pages: it cannot step over the guard page into other memory. A frontend's value

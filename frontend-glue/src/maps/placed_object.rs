@@ -24,6 +24,7 @@ use object::{
 };
 
 use crate::emit::object_file::{self, ObjectError};
+use crate::emit::target::Target;
 
 /// Distance of neighbouring sections; none is larger, because no object is.
 const SECTION_STEP: u64 = 1 << 32;
@@ -41,6 +42,7 @@ pub struct PlacedObject<'data> {
     sections: Vec<Option<Section<'data>>>,
     /// Symbols with a name, by address; those at one address in the order of the object.
     symbols: Vec<(u64, &'data str)>,
+    target: Target,
 }
 
 #[derive(Debug)]
@@ -51,11 +53,16 @@ struct Section<'data> {
 }
 
 impl<'data> PlacedObject<'data> {
+    /// The machine that its code is for.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
     /// Places the sections of `object` and applies the relocations.
     pub fn read(object: &'data [u8]) -> Result<PlacedObject<'data>, ObjectError> {
         let malformed = |error: object::Error| ObjectError::Malformed(error.to_string());
         let file = object_file::parse(object)?;
-        let mut placed = PlacedObject::default();
+        let mut placed = PlacedObject { target: object_file::target_of(&file), ..PlacedObject::default() };
         for section in file.sections() {
             let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
             let is_loaded = sh_flags & u64::from(object::elf::SHF_ALLOC) != 0;

@@ -78,7 +78,7 @@ pub fn list<'a>(placed: &'a PlacedObject<'_>) -> Result<Vec<CallSite<'a>>, Listi
             };
             for record in records.by_ref().take(usize::try_from(function.record_count).unwrap_or(usize::MAX)) {
                 let offset = u64::from(record.instruction_offset);
-                let decoded = root_records::decode(&record)
+                let decoded = root_records::decode(&record, placed.target().frames())
                     .map_err(|fault| ListingError::Record { call: format!("{name:.200}+{offset:#x}"), fault })?;
                 let Some(slots) = decoded else { continue };
                 let roots = slots.iter().map(|slot| root(&names, slot.id, slot.location)).collect();

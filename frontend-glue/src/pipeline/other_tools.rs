@@ -56,7 +56,7 @@ pub fn lower(module: &Module, name: &Path, options: &CompileOptions, next: Next)
     if !c_header::is_included(module) && !whole_program::has_a_heap(one, &options.gc_names) {
         return Ok(Lowered::default());
     }
-    load::accept(module, name, &target::machine(options.level)?)?;
+    load::accept(module, name, &target::machine_for(module, options.level)?)?;
     let options = CompileOptions { identity: Identity::Content, ..agree(one, &names, options)? };
     let warnings = if options.warns { inspect(module, name, &options).warnings } else { Vec::new() };
     let remarks = lower_module(module, name, &options)?;

@@ -118,6 +118,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         return check.findings;
     }
     let managed: HandleSet<Value> = managed_functions(module, gc_names).into_iter().collect();
+    let target = crate::emit::target::Target::of(module);
     let any_managed = !managed.is_empty();
     let is_taken = any_managed || foreign::has_statepoints(module, gc_names) && foreign::allocates(module);
     if any_managed {
@@ -130,7 +131,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     check.has_barrier = managed.iter().any(|&function| plan_of(function, gc_names).has_barrier());
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
-        check.findings.extend(attributes::processor_error(name, function));
+        check.findings.extend(attributes::processor_error(name, function, target));
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
             check.findings.extend(asked_safepoints::misspelt(name, function));

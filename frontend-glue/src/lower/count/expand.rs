@@ -9,7 +9,7 @@
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::plan::prompt::count`). Cost of an increment or decrement:
+//! The byte lies at `(v >> 4) + counts_bias` ([`Layout`]) (`tally_heap::plan::prompt::count`). Cost of an increment or decrement:
 //! 1 load, 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the
 //! shift) and 7 to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where
 //! one object replaces another, 9 where its counts are postponed (`postponed`), and then some 40 when they are
@@ -34,20 +34,19 @@ use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
 use tally_heap::context::{PENDING, POLL, POSTPONED_END, POSTPONED_TOP};
-use tally_heap::memory::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
+use tally_heap::memory::layout::Layout;
 use tally_heap::plan::prompt::count::SETTLED;
 
 /// Alias class of count bytes.
 const COUNTS: &str = "tally count";
 /// The count's part of its byte.
 const LOW: u64 = 0x7f;
-/// Shifted right by this, every address of the heap range is the same number.
-const SPAN_SHIFT: u32 = HEAP_SPAN.trailing_zeros();
-const _: () = assert!(HEAP_SPAN.is_power_of_two() && HEAP_BASE.is_multiple_of(HEAP_SPAN));
 
 /// The inputs of the expansion of operations.
 pub(super) struct Expansion<'a> {
     pub(super) builder: &'a Builder,
+    /// The fixed addresses of the machine that the module is for.
+    pub(super) layout: Layout,
     pub(super) context: ContextAccess,
     pub(super) roots: &'a [Root],
     /// Writes and operations whose decrements are postponed.
@@ -243,7 +242,7 @@ impl Expansion<'_> {
         let (builder, module) = (self.builder, self.builder.module());
         let word = builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64));
         let granule = builder.binary(Opcode::LLVMLShr, word, builder.i64(4));
-        let address = builder.binary(Opcode::LLVMAdd, granule, builder.i64(COUNTS_BIAS));
+        let address = builder.binary(Opcode::LLVMAdd, granule, builder.i64(self.layout.counts_bias()));
         builder.cast(Opcode::LLVMIntToPtr, address, module.pointer())
     }
 
@@ -270,8 +269,8 @@ impl Expansion<'_> {
             builder.branch(inside);
         } else {
             let word = builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64));
-            let region = builder.binary(Opcode::LLVMLShr, word, builder.i64(u64::from(SPAN_SHIFT)));
-            let is_heap = builder.equal(region, builder.i64(HEAP_BASE >> SPAN_SHIFT));
+            let region = builder.binary(Opcode::LLVMLShr, word, builder.i64(u64::from(self.layout.span_shift())));
+            let is_heap = builder.equal(region, builder.i64(self.layout.heap_region()));
             builder.branch_if(is_heap, inside, rest);
         }
         builder.at_end(inside, Some(place));

@@ -26,11 +26,7 @@ use crate::llvm::{Block, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::ModuleTables;
 use crate::lower::runtime::declare;
-use tally_heap::memory::range::{HEAP_BASE, HEAP_SPAN};
-
-/// Bits that are the same in all addresses of the heap range.
-const ABOVE_SPAN: u64 = !(HEAP_SPAN - 1);
-const _: () = assert!(HEAP_SPAN.is_power_of_two() && HEAP_BASE.is_multiple_of(HEAP_SPAN));
+use tally_heap::memory::layout::Layout;
 
 impl Expansion<'_> {
     /// Settles the root that `call` names, or releases the objects that it counts if the function ends.
@@ -92,7 +88,7 @@ impl Expansion<'_> {
     /// heap.
     pub(super) fn if_refers(&self, place: Value, word: Value, reading: OneWord, otherwise: Block) -> Option<Value> {
         let (builder, module) = (self.builder, self.builder.module());
-        let Some((mask, reference)) = bits_of_a_reference(reading) else {
+        let Some((mask, reference)) = bits_of_a_reference(reading, &self.layout) else {
             builder.branch(otherwise);
             return None;
         };
@@ -109,18 +105,21 @@ impl Expansion<'_> {
 }
 
 /// Mask and value of the bits by which a word is a reference into the heap; none if no word can be.
-pub(super) fn bits_of_a_reference(reading: OneWord) -> Option<(u64, u64)> {
-    let span = reading.pointer & ABOVE_SPAN;
+pub(super) fn bits_of_a_reference(reading: OneWord, layout: &Layout) -> Option<(u64, u64)> {
+    let base = layout.heap_base;
+    // The bits above the span are the same in all addresses of the heap range.
+    let span = reading.pointer & !(layout.heap_span - 1);
     let common = reading.mask & span;
-    let possible = HEAP_BASE & !span == 0
-        && reading.pattern & !reading.mask == 0
-        && reading.pattern & common == HEAP_BASE & common;
-    possible.then_some((reading.mask | span, reading.pattern | HEAP_BASE))
+    let possible =
+        base & !span == 0 && reading.pattern & !reading.mask == 0 && reading.pattern & common == base & common;
+    possible.then_some((reading.mask | span, reading.pattern | base))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::target::Target;
+    use tally_heap::memory::range::{HEAP_BASE, HEAP_SPAN};
 
     /// The runtime's decoding of a word, step by step (`TypeInfo::decode`).
     fn refers(word: u64, reading: OneWord) -> bool {
@@ -142,12 +141,13 @@ mod tests {
         ];
         let addresses =
             [0, 8, HEAP_BASE - 8, HEAP_BASE, HEAP_BASE + 0x1238, HEAP_BASE + HEAP_SPAN - 8, HEAP_BASE + HEAP_SPAN];
+        let layout = Target::host().layout();
         let (mut references, mut others) = (0, 0);
         for reading in readings {
             for address in addresses {
                 for tag in [0, 1, 2, 3, 7, 0xfffc << 48, 0xfffd << 48, 0x7ff8 << 48, 1 << 63] {
                     let word = address | tag;
-                    let told = bits_of_a_reference(reading).is_some_and(|(mask, reference)| word & mask == reference);
+                    let told = bits_of_a_reference(reading, &layout).is_some_and(|(mask, reference)| word & mask == reference);
                     assert_eq!(told, refers(word, reading), "{word:#x} by {reading:x?}");
                     *if told { &mut references } else { &mut others } += 1;
                 }

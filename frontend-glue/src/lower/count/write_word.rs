@@ -25,7 +25,7 @@ use crate::llvm::{Module, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::roots::Root;
 use crate::lower::runtime::REFERENCES;
-use tally_heap::memory::range::{READING_BASE, TYPE_ID_BITS};
+use tally_heap::memory::range::TYPE_ID_BITS;
 use tally_heap::object::HEADER_BYTES;
 use tally_heap::word_reading::{NO_NUMBER, number};
 
@@ -44,7 +44,7 @@ pub(super) fn reading_of(callees: &Callees, module: Module, rooted: &[(Value, Ve
 impl Expansion<'_> {
     /// Puts inline code in front of a write of a tagged word, which remains for other objects.
     pub(super) fn write_word(&self, call: Call) {
-        let Some(reading) = self.words_of_fields.filter(|&reading| bits_of_a_reference(reading).is_some()) else {
+        let Some(reading) = self.words_of_fields.filter(|&reading| bits_of_a_reference(reading, &self.layout).is_some()) else {
             return;
         };
         let number = number(reading.mask, reading.pattern, reading.pointer);
@@ -66,7 +66,7 @@ impl Expansion<'_> {
         let meta = builder.load(module.integer(32), builder.offset_back(object, HEADER_BYTES / 2));
         let id = builder.binary(Opcode::LLVMAnd, meta, builder.i32((1 << TYPE_ID_BITS) - 1));
         let id = builder.cast(Opcode::LLVMZExt, id, module.integer(64));
-        let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(READING_BASE), module.pointer());
+        let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(self.layout.readings()), module.pointer());
         let found = builder.load(module.integer(64), builder.element_anywhere(table, module.integer(64), id));
         builder.mark_invariant(found);
         builder.branch_usually(builder.equal(found, builder.i64(number)), known, elsewhere);

@@ -8,6 +8,7 @@
 
 use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
+use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::processor::Processor;
 use crate::llvm::{Module, Value};
@@ -65,7 +66,11 @@ pub(super) fn errors(name: &str, function: Value, indirect: bool) -> Vec<Diagnos
 }
 
 /// The fault of a processor that LLVM makes no code for; LLVM's own message would lack the function's name.
-pub(super) fn processor_error(name: &str, function: Value) -> Option<Diagnostic> {
+pub(super) fn processor_error(name: &str, function: Value, target: Target) -> Option<Diagnostic> {
+    if target != Target::X86_64 {
+        // LLVM passes over a name that it does not know, and says so.
+        return None;
+    }
     let features = function.string_attribute("target-features").unwrap_or_default();
     let said = features.split(',').rev().find_map(|feature| match feature {
         "+64bit" => Some(true),

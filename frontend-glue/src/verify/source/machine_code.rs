@@ -1,4 +1,4 @@
-//! Finds functions that LLVM cannot compile to x86-64 ELF: it would stop with a fatal error without the function's
+//! Finds functions that LLVM cannot compile to ELF for the target: it would stop with a fatal error without the function's
 //! name, or crash.
 //!
 //! Scalable vectors and the types of other targets have no size here, so functions with a gc strategy are checked
@@ -7,6 +7,7 @@
 
 use super::is_managed;
 use crate::diagnostic::Diagnostic;
+use crate::emit::target::Target;
 use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::Plan;
 
@@ -32,15 +33,20 @@ pub(crate) fn all_errors(module: Module, name: &str) -> Vec<Diagnostic> {
 fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut fine: HandleSet<Type> = HandleSet::default();
+    let target = Target::of(module);
+    let message = |of: Type| format!("the type {}, which has no {} code", of.print(), target.name());
+    // AArch64 has registers for scalable vectors, but a walk that pauses would not keep a result there.
+    let help = match target {
+        Target::X86_64 => "compile for x86-64",
+        Target::AArch64 => "compile without scalable vectors (SVE)",
+    };
     for function in module.functions().filter(|function| function.has_body()) {
         let fault = |value: Value, of: Type| {
-            let message = format!("the type {}, which has no x86-64 code", of.print());
-            Diagnostic::at(name, value, message).help("compile for x86-64")
+            Diagnostic::at(name, value, message(of)).help(help)
         };
         let signature = std::iter::once(function.value_type().return_type()).chain(function.value_type().parameters());
         if let Some(of) = signature.into_iter().find(|&of| !is_of_x86(of, &mut fine) && matters(function, of, false)) {
-            let message = format!("the type {}, which has no x86-64 code", of.print());
-            findings.push(Diagnostic::about_function(name, function, message).help("compile for x86-64"));
+            findings.push(Diagnostic::about_function(name, function, message(of)).help(help));
             continue;
         }
         let types = |it: Value| {
