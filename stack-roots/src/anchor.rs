@@ -20,18 +20,18 @@
 
 use crate::walk::{Registers, StackFault};
 
-/// The return addresses by which a walk knows that managed code was entered, and the one that was replaced.
+/// The return addresses by which a walk knows that managed code was entered, and those that were replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// The return address of the call that entered the outermost managed code: the bottom.
     pub bottom: u64,
     /// The return address of the trampoline's call back into managed code.
     pub reentry: u64,
-    /// The return that is diverted now.
+    /// The returns that are diverted now.
     pub diversion: Option<Diversion>,
 }
 
-/// A return address and the saved frame pointer beside it, as they were before they were replaced in a frame.
+/// Returns that are diverted, two at most: how a pair of return address and saved frame pointer looks then.
 ///
 /// ```text
 ///               as it was             diverted
@@ -42,6 +42,15 @@ pub struct Entries {
 pub struct Diversion {
     /// The address that replaces the return address.
     pub through: u64,
+    /// The pairs, as they were.
+    pub pairs: [DivertedPair; 2],
+}
+
+/// A return address and the saved frame pointer beside it, as they were before they were replaced in a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DivertedPair {
+    /// The address that replaces the saved frame pointer; 0: nothing is diverted by it.
+    pub record: u64,
     /// The return address.
     pub pc: u64,
     /// The caller's frame pointer.

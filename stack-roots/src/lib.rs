@@ -44,7 +44,7 @@ pub mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
-pub use anchor::{Diversion, Entries};
+pub use anchor::{Diversion, DivertedPair, Entries};
 pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, RootsIn, TableError};
 pub use machine::Machine;
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};

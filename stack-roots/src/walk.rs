@@ -296,15 +296,23 @@ fn caller_of(
     let next_sp = next_sp.ok_or(StackFault::FramePointer { fp, sp })?;
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
     let caller = Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None };
-    Ok(match diversion {
-        Some(diversion) if diversion.through == caller.pc => Registers { pc: diversion.pc, fp: diversion.fp, ..caller },
-        _ => caller,
-    })
+    match diversion {
+        Some(diversion) if diversion.through == caller.pc => Ok(behind_diverted(caller, &diversion)),
+        _ => Ok(caller),
+    }
+}
+
+/// The caller whose return is diverted, as the walk would have found it.
+#[cold]
+fn behind_diverted(caller: Registers, diversion: &Diversion) -> Registers {
+    let pair = diversion.pairs.iter().find(|pair| pair.record == caller.fp);
+    pair.map_or(caller, |pair| Registers { pc: pair.pc, fp: pair.fp, ..caller })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::anchor::DivertedPair;
     use crate::frame_table::{Convention, FrameTable};
     use crate::stack_map;
     use tally_kit::stack_map_section::Section;
@@ -386,17 +394,20 @@ mod tests {
     }
 
     #[test]
-    fn diverted_return_leads_to_where_it_led() {
+    fn diverted_returns_lead_to_where_they_led() {
         const THROUGH: u64 = 0xd00;
         #[rustfmt::skip]
         let stack = [
-            0, 0, 0, 0xdead, THROUGH,      // the record of what stood here is elsewhere
-            0x7060, 0, 0, 0, 0x7060, 0x1305,
+            0, 0, 0, 0xdead, THROUGH,      // the records of what stood here are elsewhere
+            0x7060, 0, 0, 0, 0xbeef, THROUGH,
             0, 0x7078, ENTRY,
         ];
         let read = |address: u64| stack.get((address - STACK) as usize / 8).copied();
-        let diversion = Some(Diversion { through: THROUGH, pc: 0x1105, fp: 0x7048 });
-        let entries = Entries { diversion, ..Entries::from(ENTRY) };
+        let pairs = [
+            DivertedPair { record: 0xbeef, pc: 0x1305, fp: 0x7060 },
+            DivertedPair { record: 0xdead, pc: 0x1105, fp: 0x7048 },
+        ];
+        let entries = Entries { diversion: Some(Diversion { through: THROUGH, pairs }), ..Entries::from(ENTRY) };
         let mut roots = Vec::new();
         let walk = walk_some(at(0x1005, 0x7000, 0x7018), read, &table(), entries, usize::MAX, |root| {
             roots.push(root.slot_address)

@@ -27,6 +27,10 @@
 //! words in it ([`Removal::Cut`]), or a stack that leads past it; `repair` then makes up for the roots that were not
 //! noted. A function that calls `setjmp` reports each return of it ([`tally_landed`]).
 //!
+//! **The guard** is a second pair, diverted in the same way some frames below the top of a stack that has gone deep over the
+//! frames that wait (`roots::guard`). A diverted return can be reached from the running frame only if it was never jumped
+//! over: so whether the waiting frames are still there is seen by a walk to the guard, and not all the way to them.
+//!
 //! One walk of a thread pauses at a time, on the stack that runs: before another goes on (`coroutine`) it is finished. A guaranteed tail call may move the diverted pair (calling convention
 //! `tailcc`): the pair is missing at its place, which is taken for a cut, and the record stays in use until the stack
 //! is shorter than that.
@@ -36,7 +40,8 @@
 
 use crate::arch::{returns_are_checked, saves_results};
 use crate::stack::bounds;
-use stack_roots::{Diversion, Registers};
+use crate::stack::roots::guard;
+use stack_roots::{Diversion, DivertedPair, Position, Registers};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -59,8 +64,8 @@ pub(crate) struct Record {
     cut: Cell<bool>,
 }
 
-thread_local! {
-    static RECORD: Record = const {
+impl Record {
+    const fn new() -> Record {
         Record {
             fp: Cell::new(0),
             pc: Cell::new(0),
@@ -69,20 +74,63 @@ thread_local! {
             owner: Cell::new(ptr::null_mut()),
             cut: Cell::new(false),
         }
-    };
+    }
+
+    /// Replaces the pair at `place`, which leads to the frame with these registers.
+    fn divert(&self, frame: &Registers, place: u64) {
+        debug_assert_eq!(self.place.get(), 0);
+        self.fp.set(frame.fp);
+        self.pc.set(frame.pc);
+        self.place.set(place);
+        self.sp.set(frame.sp);
+        write_pair(place, [ptr::from_ref(self) as u64, diverted_return()]);
+    }
+
+    /// Puts the pair back, if it is there; false if it is not.
+    fn restore(&self) -> bool {
+        let place = self.place.get();
+        if read_pair(place) != [ptr::from_ref(self) as u64, diverted_return()] {
+            return false;
+        }
+        write_pair(place, [self.fp.get(), self.pc.get()]);
+        self.place.set(0);
+        true
+    }
+
+    /// Whether nothing is diverted by it. `here` is the address of something in a frame of the caller.
+    fn is_free(&self, here: u64) -> bool {
+        let place = self.place.get();
+        if self.owner.get().is_null() && place < here && (bounds::low()..bounds::end()).contains(&place) {
+            // The diverted pair is gone. (It may be on a stack that does not run.)
+            self.place.set(0);
+        }
+        self.place.get() == 0
+    }
+
+    /// The stack pointer of the frame into which it diverts a return.
+    fn waiting_sp(&self) -> Option<u64> {
+        (self.place.get() != 0).then(|| self.sp.get())
+    }
+
+    fn pair(&self) -> DivertedPair {
+        match self.place.get() {
+            0 => DivertedPair::default(),
+            _ => DivertedPair { record: ptr::from_ref(self) as u64, pc: self.pc.get(), fp: self.fp.get() },
+        }
+    }
+}
+
+thread_local! {
+    /// The watermark.
+    static RECORD: Record = const { Record::new() };
+    /// The guard; it has no owner.
+    static GUARD: Record = const { Record::new() };
 }
 
 /// Whether a walk of this thread may pause: no other walk has paused, and the machine can save the registers that
 /// carry a result and allows diverted returns.
 pub(crate) fn is_free(here: u64) -> bool {
-    RECORD.with(|record| {
-        let place = record.place.get();
-        if record.owner.get().is_null() && place < here && (bounds::low()..bounds::end()).contains(&place) {
-            // The diverted pair is gone. (It may be on a stack that does not run.)
-            record.place.set(0);
-        }
-        record.place.get() == 0 && saves_results() && !returns_are_checked()
-    })
+    RECORD.with(|record| record.is_free(here)) && saves_results() && !returns_are_checked()
 }
 
 /// Whether a walk of the running stack has paused.
@@ -93,33 +141,54 @@ pub(crate) fn waits() -> bool {
 
 /// No frame of the stack with these bounds runs again.
 pub(crate) fn stack_ends(bounds: Range<u64>) {
-    RECORD.with(|record| {
+    let ends = |record: &Record| {
         if bounds.contains(&record.place.get()) {
             record.place.set(0);
         }
-    });
+    };
+    RECORD.with(ends);
+    GUARD.with(ends);
 }
 
-/// Returns the diverted return of this thread, for walks.
+/// Returns the diverted returns of this thread, for walks.
 pub(crate) fn current() -> Option<Diversion> {
-    RECORD.with(|record| {
-        let (pc, fp) = (record.pc.get(), record.fp.get());
-        (record.place.get() != 0).then_some(Diversion { through: diverted_return(), pc, fp })
-    })
+    let pairs = [RECORD.with(Record::pair), GUARD.with(Record::pair)];
+    pairs.iter().any(|pair| pair.record != 0).then(|| Diversion { through: diverted_return(), pairs })
 }
 
 /// Diverts the return into the frame with these registers, where a walk by frame pointers has paused: the pair at `place` leads to
 /// it.
 pub(crate) fn divert(heap: &mut Heap, frame: &Registers, place: u64) {
     RECORD.with(|record| {
-        debug_assert_eq!(record.place.get(), 0);
-        record.fp.set(frame.fp);
-        record.pc.set(frame.pc);
         record.owner.set(heap);
-        record.place.set(place);
-        record.sp.set(frame.sp);
-        write_pair(place, [ptr::from_ref(record) as u64, diverted_return()]);
+        record.divert(frame, place);
     });
+}
+
+/// Diverts the return into the frame at which a walk by frame pointers has paused, as a guard.
+pub(crate) fn set_guard(at: &Position) {
+    let here = 0_u64;
+    GUARD.with(|guard| {
+        if guard.is_free(&raw const here as u64) {
+            guard.divert(&at.registers, at.pair);
+        }
+    });
+}
+
+/// The stack pointer of the frame into which the guard diverts the return.
+pub(crate) fn guard_sp() -> Option<u64> {
+    GUARD.with(Record::waiting_sp)
+}
+
+/// Undoes the guard, if its pair is there.
+pub(crate) fn lift_guard() {
+    let here = 0_u64;
+    GUARD.with(|guard| guard.is_free(&raw const here as u64) || guard.restore());
+}
+
+/// The frame that has the guard's pair is gone.
+pub(crate) fn forget_guard() {
+    GUARD.with(|guard| guard.place.set(0));
 }
 
 /// The state in which the diversion was found.
@@ -134,7 +203,7 @@ pub(crate) enum Removal {
 
 /// The stack pointer of the frame into which a return is diverted.
 pub(crate) fn waiting_sp() -> Option<u64> {
-    RECORD.with(|record| (record.place.get() != 0).then(|| record.sp.get()))
+    RECORD.with(Record::waiting_sp)
 }
 
 /// Gives up the diversion, as the frames that wait are known to be gone. The diverted words are left alone: they may
@@ -160,12 +229,7 @@ pub(crate) fn undo(here: u64) -> Removal {
         if place == 0 {
             return Removal::Undone;
         }
-        if read_pair(place) != [ptr::from_ref(record) as u64, diverted_return()] {
-            return Removal::Cut;
-        }
-        write_pair(place, [record.fp.get(), record.pc.get()]);
-        record.place.set(0);
-        Removal::Undone
+        if record.restore() { Removal::Undone } else { Removal::Cut }
     })
 }
 
@@ -199,10 +263,19 @@ fn write_pair(place: u64, pair: [u64; 2]) {
     unsafe { *(place as *mut [u64; 2]) = pair };
 }
 
-/// Goes on with the walk when the program is about to come back to the frame at which it paused.
+/// Goes on with the walk when the program is about to come back to the frame at which it paused, or moves the guard down.
 pub(crate) unsafe extern "C" fn arrived(record: &Record) {
+    if GUARD.with(|guard| ptr::eq(guard, record)) {
+        record.place.set(0);
+        if waits() {
+            guard::move_down(Registers { pc: record.pc.get(), sp: record.sp.get(), fp: record.fp.get(), rbx: None });
+        }
+        return;
+    }
     let owner = record.owner.replace(ptr::null_mut());
     record.place.set(0);
+    // It was above.
+    forget_guard();
     // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no
     // reference to it.
     if let Some(heap) = unsafe { owner.as_mut() } {

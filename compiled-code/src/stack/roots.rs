@@ -14,6 +14,7 @@
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
 //! would be freed.
 
+pub(super) mod guard;
 mod source;
 
 use crate::module::loaded::{self, How, Snapshot};
@@ -65,13 +66,10 @@ impl Drop for StackRoots {
         if self.rest.is_some() {
             let here = 0_u64;
             diversion::undo(&raw const here as u64);
+            diversion::lift_guard();
         }
     }
 }
-
-/// Frames to step over in the check that the waiting frames are still there. If the program has gone deeper than that
-/// since the walk paused, it has overwritten all the words that it covers.
-const FRAMES_CHECKED: usize = 8192;
 
 impl StackRoots {
     pub(super) fn refresh(&mut self) {
@@ -79,24 +77,6 @@ impl StackRoots {
         if version != self.version {
             self.snapshot = loaded::current();
             self.version = version;
-        }
-    }
-
-    /// Whether the stack leads from the program's position to the frame with stack pointer `sp`, the return into
-    /// which is diverted. A native function may have caught a jump over that frame and then called others, which
-    /// cover the diverted words without writing there.
-    fn leads_to(&self, context: &Context, sp: u64) -> bool {
-        let Some(registers) = anchor(context) else { return true };
-        let diverted = diversion::current().map_or(0, |diversion| diversion.through);
-        let entries = Entries { bottom: diverted, diversion: None, ..entries() };
-        let from = Position { is_active: true, ..Position::from(registers) };
-        let mut stack = StackReader::new(registers.sp);
-        let walked =
-            visit_some(from, |address| stack.read(address), &self.snapshot.frames, entries, FRAMES_CHECKED, |_| ());
-        match walked.end {
-            StackEnd::Bottom { registers } => registers.sp == sp,
-            StackEnd::Paused { .. } => true,
-            StackEnd::EndOfStack { .. } | StackEnd::Malformed { .. } => false,
         }
     }
 

@@ -65,6 +65,9 @@ impl RootSource for StackRoots {
         }
         self.refresh();
         let rest = self.walk(heap, at, frames, &mut lent, into);
+        if rest.is_none() {
+            diversion::lift_guard();
+        }
         self.leave_off(heap, rest, lent)
     }
 

@@ -196,6 +196,16 @@ int main(void) {
 /// diverted return is still there to be read, but no frame's, and the frames behind it are not what they were.
 #[test]
 fn native_code_catches_a_longjmp_and_covers_what_is_gone() {
+    covers_what_is_gone("garbage(30000);");
+}
+
+/// And where the program then goes so deep that looking for the diverted return takes many steps.
+#[test]
+fn native_code_catches_a_longjmp_covers_what_is_gone_and_goes_deep() {
+    covers_what_is_gone("deep(20000, NULL);");
+}
+
+fn covers_what_is_gone(then: &str) {
     let library = r#"
 #include <setjmp.h>
 static jmp_buf landing;
@@ -227,8 +237,13 @@ static __attribute__((noinline)) void deeper(long depth) {
     }
     if (mine->value != depth) printf("%ld: lost\n", depth);
 }
+static __attribute__((noinline)) void deep(long depth, Node *mine) {
+    TALLY_ROOT(mine);
+    if (depth) deep(depth - 1, mine); else garbage(30000);
+    if (mine) puts("no longer null");
+}
 static void then(void) {
-    garbage(30000);
+    THEN
     tally_collect();
 }
 static void *run(void *unused) {
@@ -249,5 +264,5 @@ int main(void) {
     on_a_large_stack(run);
 }
 "#;
-    runs_beside(("clang-22", "native.c", library), main, "landed\n");
+    runs_beside(("clang-22", "native.c", library), &main.replace("THEN", then), "landed\n");
 }
