@@ -1,11 +1,14 @@
 //! Finds clang 22: the compiler for `.c` files and the driver for links.
 //!
 //! The bitcode that clang writes must be read by the LLVM in this process, so its major version has to be ours.
-//! `TALLY_CLANG` names one explicitly, without a check; otherwise `clang-22` is tried on the path, then in the folder
-//! of Debian's packages, then a plain `clang` of that version.
+//! `TALLY_CLANG` names one explicitly, without a check; otherwise `clang-22` is looked for on the path, then in the folder
+//! of Debian's packages, then a plain `clang`, which must be of that version.
+//!
+//! Files are looked at where that is enough: to start clang and ask it takes as long as to compile a small file.
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use thiserror::Error;
@@ -39,20 +42,33 @@ pub fn find() -> Result<OsString, ClangMissing> {
             Err(error) => Err(ClangMissing::Override(name, error)),
         };
     }
-    [format!("clang-{VERSION}"), format!("/usr/lib/llvm-{VERSION}/bin/clang"), "clang".to_owned()]
-        .into_iter()
-        .find(|name| is_right_version(name))
-        .map(OsString::from)
-        .ok_or(ClangMissing::NotFound)
+    let by_name = on_path(OsStr::new(&format!("clang-{VERSION}")));
+    let by_folder = || Some(PathBuf::from(format!("/usr/lib/llvm-{VERSION}/bin/clang"))).filter(|path| is_program(path));
+    let found = by_name.or_else(by_folder).map(PathBuf::into_os_string);
+    found.or_else(|| Some(OsString::from("clang")).filter(is_right_version)).ok_or(ClangMissing::NotFound)
+}
+
+/// The first program of that name in the folders of `PATH`.
+fn on_path(name: &OsStr) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|place| is_program(place))
+}
+
+fn is_program(place: &Path) -> bool {
+    place.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether `clang` has an lld to link with (`-fuse-ld=lld` fails if it has none).
 pub(crate) fn has_lld(clang: &OsString) -> bool {
-    Command::new(clang).arg("-print-prog-name=ld.lld").output().is_ok_and(|answer| {
-        let path = String::from_utf8_lossy(&answer.stdout);
-        let path = Path::new(path.trim_end());
-        path.is_absolute() && path.exists()
-    })
+    // Clang takes the one beside itself, or else one of the path.
+    let beside = Path::new(clang).canonicalize().is_ok_and(|clang| is_program(&clang.with_file_name("ld.lld")));
+    beside
+        || on_path(OsStr::new("ld.lld")).is_some()
+        || Command::new(clang).arg("-print-prog-name=ld.lld").output().is_ok_and(|answer| {
+            let path = String::from_utf8_lossy(&answer.stdout);
+            let path = Path::new(path.trim_end());
+            path.is_absolute() && path.exists()
+        })
 }
 
 /// The words by which clang compiles or links for `target`; none for the host.
@@ -60,7 +76,7 @@ pub(crate) fn target_words(target: Target) -> Vec<String> {
     if target == Target::host() { Vec::new() } else { vec![format!("--target={}", target.triple())] }
 }
 
-fn is_right_version(name: &str) -> bool {
+fn is_right_version(name: &OsString) -> bool {
     Command::new(name)
         .arg("--version")
         .output()
