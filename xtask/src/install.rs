@@ -47,11 +47,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Installs, removes, or makes a package.
 pub fn install(arguments: &Arguments) -> Outcome {
     if let Some(file) = &arguments.deb {
-        let folder = tree::release()?.join("deb");
-        _ = std::fs::remove_dir_all(&folder);
-        let installation = Installation { prefix: "/usr".into(), root: folder.join("usr") };
-        installation.fill()?;
-        package::make(&folder, file)?;
+        make_package(file)?;
         println!("{}", file.display());
         return Ok(ExitCode::SUCCESS);
     }
@@ -70,6 +66,20 @@ pub fn install(arguments: &Arguments) -> Outcome {
     println!("{count} files below {}; {LIST} lists them", installation.root.display());
     println!("`cargo xtask install --remove` with the same folders takes them away");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Installs everything below a folder.
+pub fn install_at(prefix: &Path) -> Result<(), Failure> {
+    Installation { prefix: prefix.to_owned(), root: prefix.to_owned() }.fill()?;
+    Ok(())
+}
+
+/// Makes a Debian package of everything.
+pub fn make_package(file: &Path) -> Result<(), Failure> {
+    let folder = tree::release()?.join("deb");
+    _ = std::fs::remove_dir_all(&folder);
+    Installation { prefix: "/usr".into(), root: folder.join("usr") }.fill()?;
+    package::make(&folder, file)
 }
 
 /// A place where Tally is installed.

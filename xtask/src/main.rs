@@ -25,6 +25,7 @@ mod replay;
 mod run;
 mod scenarios;
 mod setup;
+mod starts;
 mod test;
 mod tree;
 mod valgrind;
@@ -48,6 +49,8 @@ enum Command {
     Run(run::Arguments),
     /// Install the command, libraries, headers, documents, manuals and completions below a folder, or package them
     Install(install::Arguments),
+    /// Run what docs/use/starts.md shows, each start in an empty folder
+    Starts(starts::Arguments),
     /// Build the runtime and run every test of the workspace
     Test(test::Arguments),
     /// Formatting, clippy with warnings denied, documentation, and the house's own rules
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => setup::setup(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Install(arguments) => install::install(&arguments),
+        Command::Starts(arguments) => starts::starts(&arguments),
         Command::Test(arguments) => test::test(&arguments),
         Command::Check => check::check(),
         Command::Bench(command) => bench::bench(&command),
