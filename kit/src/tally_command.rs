@@ -17,6 +17,9 @@ const SECONDS_MAX: &str = "300";
 /// The variable that names the command to test.
 const COMMAND: &str = "TALLY_COMMAND";
 
+/// The variable that names the command of the tests' own profile: `kit/on_aarch64.sh`.
+const CHECKED_COMMAND: &str = "TALLY_CHECKED_COMMAND";
+
 /// The folder for the output of `kit/clang_once.sh`; without one, each run of a C program compiles it anew.
 const CLANG_ONCE: &str = "CLANG_ONCE";
 
@@ -49,6 +52,9 @@ pub fn tally() -> &'static Path {
 pub fn checked_tally() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
+        if let Some(named) = std::env::var_os(CHECKED_COMMAND) {
+            return PathBuf::from(named);
+        }
         // `cargo xtask test` has built the library of this profile, too.
         if std::env::var_os(COMMAND).is_none() {
             let is_built = std::env::var_os("CARGO_PKG_NAME").is_none_or(|tested| tested == "tally-llvm");
