@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
 use tally_llvm::aot::{self, Shape};
+use tally_llvm::emit::target::Target;
 use tally_llvm::pipeline::{self, CompileOptions, Destination, Object};
 
 use crate::diagnostics::{Findings, ended};

@@ -52,8 +52,8 @@ pub fn starts(arguments: &Arguments) -> Outcome {
         return clean::run(folder, &starts);
     }
     setup::ensure(setup::BUILD)?;
-    let folder = tree::release()?.join("starts");
-    _ = std::fs::remove_dir_all(&folder);
+    // Outside the tree: cargo would take a package inside for a member of the workspace.
+    let folder = std::env::temp_dir().join(format!("tally-starts-{}", std::process::id()));
     let prefix = folder.join("installed");
     install_at(&prefix)?;
     for (number, start) in starts.iter().enumerate() {
@@ -61,8 +61,11 @@ pub fn starts(arguments: &Arguments) -> Outcome {
         std::fs::create_dir_all(&place).map_err(|error| Failure::step(format!("{}: {error}", place.display())))?;
         let mut shell = Command::new("bash");
         shell.current_dir(&place).env("PREFIX", &prefix).env("TALLY", tree::root());
+        shell.env("CARGO_TARGET_DIR", tree::release()?.join("starts"));
         start.run(&mut shell)?;
     }
+    // After a failure it stays, to be looked at.
+    std::fs::remove_dir_all(&folder).map_err(|error| Failure::step(format!("{}: {error}", folder.display())))?;
     Ok(ExitCode::SUCCESS)
 }
 
