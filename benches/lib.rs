@@ -78,6 +78,28 @@ pub fn weak_references(plan: Plan, count: usize) -> State {
     state
 }
 
+/// The type of arrays of references.
+pub fn array_type() -> TypeId {
+    static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
+    type_registry::register(&ARRAY).expect("a sound descriptor")
+}
+
+/// A heap of a plan with `count` mature objects that roots hold, and an object that has an array of one element.
+pub fn growing(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let mut state = empty_of(plan);
+    for _ in 0..count {
+        let object = state.allocate();
+        state.mutator.push_root(Some(object));
+        state.objects.push(object);
+    }
+    let owner = state.allocate();
+    state.mutator.push_root(Some(owner));
+    state.mutator.epoch();
+    let array = state.mutator.allocate_array(array_type(), 1).expect("there is no limit");
+    state.mutator.write(owner, owner.slot(0), array.address());
+    (state, owner)
+}
+
 /// A heap of a plan, this thread's from now on, with `count` mature objects that roots hold, whose last word is their
 /// number and their hash, and an empty weak set.
 pub fn numbered(plan: Plan, count: usize) -> (State, ObjectRef) {

@@ -50,6 +50,7 @@
  *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
+ *            TALLY_RESIZE(object, field, n) · tally_rehash(object, &object->field, n, rehash, context)
  *   globals  TALLY_WRITE_GLOBAL(global, value)
  *   weak     TALLY_EPHEMERON_TYPE(Type, fields…) · tally_weak_new(target) · tally_weak_get(weak) · tally_ephemeron_new(key, value) ·
  *            tally_weak_map_new(TALLY_WEAK_KEYS) and others of tally.h
@@ -238,6 +239,14 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     do {                                                                                                               \
         _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), __typeof__(*(from))), "slots differ in type"); \
         tally_copy_refs((object), (slot), (from), (n));                                                                \
+    } while (0)
+
+/* The array in a field has n elements afterwards: the same object, or another that has its elements. A safepoint: read the field anew. */
+#define TALLY_RESIZE(object, field, n)                                                                                 \
+    do {                                                                                                               \
+        __typeof__(object) tally__object = (object);                                                                   \
+        (void)TALLY__POINTER(tally__object->field);                                                                    \
+        tally_resize(tally__object, &tally__object->field, (n));                                                       \
     } while (0)
 
 /* Stores a reference into a global variable, which makes it a root of the program for as long as it runs. `global` names the

@@ -68,6 +68,9 @@ macro_rules! for_each_runtime_symbol {
             tally_gcwrite_i64, "v(lpp)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
+            tally_resize, "v(ppl)", safepoint;
+            tally_try_resize, "i(ppl)", safepoint;
+            tally_rehash, "v(pplpp)", safepoint;
             tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;

@@ -84,6 +84,8 @@ pub trait HeapUnderTest: Services {
     fn copy_refs(&mut self, to: (u64, u64), from: (u64, u64), words: u64);
     /// Writes one word into `words` neighbouring words with the barrier.
     fn fill_refs(&mut self, object: u64, offset: u64, word: u64, words: u64);
+    /// Gives the object in a slot another number of elements. Returns its address, `None` if the heap refuses it.
+    fn resize(&mut self, object: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal>;
     /// Adds a host root.
     fn push_root(&mut self, object: Option<u64>);
     /// Changes a host root.

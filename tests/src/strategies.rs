@@ -171,7 +171,9 @@ fn block_move() -> impl Strategy<Value = Op> {
         Op::Copy { to, from, count }
     });
     let fill = (place(), count, value()).prop_map(|(place, count, value)| Op::Fill { place, count, value });
-    prop_oneof![2 => copy, 2 => shift, 2 => fill]
+    let length = prop_oneof![4 => 0u32..12, 4 => 12u32..200, 2 => 200u32..6000];
+    let resize = (place(), length).prop_map(|(place, length)| Op::Resize { place, length });
+    prop_oneof![2 => copy, 2 => shift, 2 => fill, 3 => resize]
 }
 
 fn roots() -> impl Strategy<Value = Op> {

@@ -179,6 +179,16 @@ impl HeapUnderTest for TallyHeap {
         unsafe { self.mutator.fill_refs(target, target.slot(offset), word, words) };
     }
 
+    fn resize(&mut self, address: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal> {
+        let (owner, slot) = (object(address), object(address).slot(offset));
+        if self.mutator.heap().resize_refuses(owner, slot).is_some() {
+            return Ok(None);
+        }
+        let resized = self.mutator.heap().resize(owner, slot, length)?;
+        self.note_class_of(resized.type_info(), length);
+        Ok(Some(resized.address()))
+    }
+
     fn push_root(&mut self, address: Option<u64>) {
         self.mutator.push_root(address.map(object));
     }

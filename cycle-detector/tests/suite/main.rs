@@ -21,6 +21,7 @@ mod mature_walk;
 mod memory;
 mod modules;
 mod prompt;
+mod resize;
 mod small_range;
 mod stops;
 mod trace_functions;

@@ -67,6 +67,9 @@ const TAKE_LIVE_OBJECTS: [&str; 23] = [
     "tally_weak_write",
 ];
 
+/// Functions of the runtime that write to the slot of an object which they are given.
+const RESIZE: [&str; 3] = ["tally_rehash", "tally_resize", "tally_try_resize"];
+
 /// Inserts an epoch after each safepoint of a managed function.
 pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
     let mut sites = Sites::of(function, module_name);
@@ -209,6 +212,9 @@ impl Checks<'_> {
                         &[call.argument(0), call.argument(2), call.argument(3)],
                     );
                 }
+            }
+            Callee::Runtime(_) if RESIZE.contains(&call.callee().name().as_str()) => {
+                self.barrier(instruction, call.argument(0), call.argument(1), None);
             }
             Callee::Runtime(_) if TAKE_LIVE_OBJECTS.contains(&call.callee().name().as_str()) => {
                 for argument in call.arguments().into_iter().filter(|&argument| !is_elsewhere(argument)) {

@@ -113,6 +113,9 @@ impl Heap {
         let Some((start, birth)) = zeal.find(to) else { return };
         // SAFETY: [HEADER] a registered object, alive, as just checked.
         let object = unsafe { ObjectRef::from_address(start) };
+        if zeal.filled == Some(object) && to.saturating_add(bytes) <= birth.end {
+            return;
+        }
         let is_fresh = self.is_written_plainly(object);
         if matches!(birth.info().reading, Reading::Traced(_)) || is_fresh && !matches!(how, Plainly::Store(_)) {
             return;

@@ -192,7 +192,7 @@ impl Heap {
 
     /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is
     /// only noted, not freed.
-    pub(in crate::plan::prompt::count) fn release_slots(
+    pub(in crate::plan::prompt) fn release_slots(
         &mut self,
         info: &TypeInfo,
         object: ObjectRef,
