@@ -49,6 +49,8 @@ extern "C" {
 #define TALLY_SLOT_TAGGED 1u    /* low bits are a tag: see tag_mask */
 #define TALLY_SLOT_NAN_BOXED 2u /* high bits are a tag: see tag_mask */
 #define TALLY_SLOT_TRACE 3u     /* `trace` finds the references */
+#define TALLY_SLOT_TAG_BEFORE 4u /* pairs: the word before the one at the offset is its tag, to which tag_mask and tag_pattern are applied */
+#define TALLY_SLOT_TAG_BEHIND 5u /* pairs: the word behind it is its tag */
 
 typedef struct tally_type tally_type;
 
@@ -106,6 +108,10 @@ void *tally_try_new_array(const tally_type *type, uint64_t n);
 /* [leaf] Stores a tagged word into a slot of a heap object, through the write barrier. The lowering makes it inline code where
  * it can. For plain references: llvm.gcwrite. */
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
+
+/* [leaf] Writes two words that lie side by side, a tag and what it tells of: for types with TALLY_SLOT_TAG_BEFORE, TALLY_SLOT_TAG_BEHIND or
+ * a trace function. `pair` is the first of them, as `first` is. */
+void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second);
 
 /* [leaf] memmove of n reference words into `object`, through the write barrier. When n is 0 the pointers may be null; the same
  * holds for tally_fill_refs. */

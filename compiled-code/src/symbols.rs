@@ -66,6 +66,7 @@ macro_rules! for_each_runtime_symbol {
             tally_decrement, "v(l)", leaf;
             tally_root_settle, "v(pppl)", leaf;
             tally_gcwrite_i64, "v(lpp)", leaf;
+            tally_write_pair, "v(ppll)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
             tally_resize, "v(ppl)", safepoint;

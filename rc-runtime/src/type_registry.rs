@@ -54,8 +54,56 @@ pub enum Reading {
         /// Bits of the address.
         pointer: u64,
     },
-    /// The trace function knows.
-    Traced(TraceFunction),
+    /// Not by a word alone: images of the object are read.
+    Traced(Tracer),
+}
+
+/// How references are found in an image of an object's words.
+#[derive(Debug, Clone, Copy)]
+pub enum Tracer {
+    /// By the program's function.
+    Function(TraceFunction),
+    /// By the tag beside each reference.
+    Pairs(Pairs),
+}
+
+/// Pairs of a tag and a word: a reference iff `tag & mask == pattern` and `word & pointer != 0`.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs {
+    /// Bits that tell what the word is.
+    pub mask: u64,
+    /// Their value beside a reference.
+    pub pattern: u64,
+    /// Bits of the address.
+    pub pointer: u64,
+    /// Whether the tag stands behind the word, or before it.
+    pub is_behind: bool,
+}
+
+impl Pairs {
+    /// What the pair refers to whose first word stands at `pair`.
+    ///
+    /// # Safety
+    /// Both words may be read, and are as an object of the type may hold them. `[HEADER]`
+    pub(crate) unsafe fn target_in(self, pair: u64) -> Option<ObjectRef> {
+        let at = if self.is_behind { pair } else { pair + 8 };
+        // SAFETY: by the caller's promise.
+        let address = unsafe { self.address_at(at) };
+        // SAFETY: by the caller's promise.
+        unsafe { ObjectRef::of_word(address) }
+    }
+
+    /// The address in the pair whose word stands at `at`; 0 if it is no reference.
+    ///
+    /// # Safety
+    /// Both words may be read.
+    #[inline(always)]
+    pub(crate) unsafe fn address_at(self, at: u64) -> u64 {
+        let tag = if self.is_behind { at + 8 } else { at - 8 };
+        // SAFETY: by the caller's promise.
+        let (tag, word) = unsafe { (*(tag as *const u64), *(at as *const u64)) };
+        if tag & self.mask == self.pattern { word & self.pointer } else { 0 }
+    }
 }
 
 impl Reading {
@@ -342,14 +390,22 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
     descriptor.check()?;
     let reading = match descriptor.slot_kind {
         kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
-        kind if kind == SlotKind::Trace as u32 => Reading::Traced(descriptor.trace.expect("checked: trace is set")),
+        kind if kind == SlotKind::Trace as u32 => {
+            Reading::Traced(Tracer::Function(descriptor.trace.expect("checked: trace is set")))
+        }
+        _ if descriptor.tag_is_behind().is_some() => Reading::Traced(Tracer::Pairs(Pairs {
+            mask: descriptor.tag_mask,
+            pattern: descriptor.tag_pattern,
+            pointer: descriptor.pointer_mask,
+            is_behind: descriptor.tag_is_behind() == Some(true),
+        })),
         _ => Reading::Masked {
             mask: descriptor.tag_mask,
             pattern: descriptor.tag_pattern,
             pointer: descriptor.pointer_mask,
         },
     };
-    if let Reading::Masked { pointer, .. } = reading {
+    if let Reading::Masked { pointer, .. } | Reading::Traced(Tracer::Pairs(Pairs { pointer, .. })) = reading {
         let mut masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !masks.contains(&pointer) {
             masks.push(pointer);
@@ -364,13 +420,14 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         && fixed_cell <= LARGEST_SMALL_CELL
         && descriptor.finalize.is_null()
         && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
-    let tail_refers = descriptor.stride != 0 && (traced || descriptor.element_ref_count > 0);
+    let by_function = matches!(reading, Reading::Traced(Tracer::Function(_)));
+    let tail_refers = descriptor.stride != 0 && (by_function || descriptor.element_ref_count > 0);
     let word_tail = descriptor.stride == 8 && descriptor.element_offsets() == [0];
     let (word_mask, word_pattern, word_pointer) = match reading {
         Reading::Masked { mask, pattern, pointer } => (mask, pattern, pointer),
         Reading::Plain | Reading::Traced(_) => (0, 0, u64::MAX),
     };
-    let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
+    let has_references = by_function || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),

@@ -78,6 +78,11 @@ pub trait HeapUnderTest: Services {
     fn load(&self, object: u64, offset: u64) -> u64;
     /// Writes a reference word (or the tag that belongs to one) with the barrier.
     fn store(&mut self, object: u64, offset: u64, word: u64);
+    /// Writes a tag and the word behind it with the barrier.
+    fn store_pair(&mut self, object: u64, offset: u64, pair: [u64; 2]) {
+        self.store(object, offset, pair[0]);
+        self.store(object, offset + 8, pair[1]);
+    }
     /// Writes a data word without one.
     fn store_data(&mut self, object: u64, offset: u64, word: u64);
     /// memmove of `words` words with the barrier; `to` and `from` are (object, offset).

@@ -121,8 +121,23 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
     let any = proptest::sample::select(&Kind::ALL[..]);
     let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf, Kind::Link]);
     let favourites = match taste {
-        Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray, Kind::WideRecords, Kind::AlignedArray],
-        Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray, Kind::HugeTraced],
+        Taste::Arrays => vec![
+            Kind::Array,
+            Kind::Records,
+            Kind::TracedArray,
+            Kind::WideRecords,
+            Kind::ValueRecords,
+            Kind::AlignedArray,
+        ],
+        Taste::Tagged => vec![
+            Kind::Tagged,
+            Kind::Boxed,
+            Kind::Traced,
+            Kind::TracedArray,
+            Kind::HugeTraced,
+            Kind::Valued,
+            Kind::ValueRecords,
+        ],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],
         Taste::Weak => vec![Kind::Pair, Kind::Watcher, Kind::Keyed, Kind::Link],

@@ -163,6 +163,10 @@ impl HeapUnderTest for TallyHeap {
         self.mutator.write(object(address), object(address).slot(offset), word);
     }
 
+    fn store_pair(&mut self, address: u64, offset: u64, pair: [u64; 2]) {
+        self.mutator.heap().write_pair(object(address), object(address).slot(offset), pair);
+    }
+
     fn store_data(&mut self, address: u64, offset: u64, word: u64) {
         object(address).slot(offset).store(word);
     }

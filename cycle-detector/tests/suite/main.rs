@@ -20,6 +20,7 @@ mod marking;
 mod mature_walk;
 mod memory;
 mod modules;
+mod pairs;
 mod prompt;
 mod resize;
 mod small_range;

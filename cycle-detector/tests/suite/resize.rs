@@ -262,7 +262,7 @@ fn elements_take_their_counts_along() {
     }
 }
 
-/// A ring through storage that was replaced is found.
+/// A ring through storage that was replaced is found; scenario 134.
 #[test]
 fn a_ring_through_replaced_storage_is_collected() {
     for layout in LAYOUTS {

@@ -213,6 +213,10 @@ impl Checks<'_> {
                     );
                 }
             }
+            Callee::Runtime(_) if call.callee().name() == "tally_write_pair" => {
+                let two = self.builder.i64(2);
+                self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
+            }
             Callee::Runtime(_) if RESIZE.contains(&call.callee().name().as_str()) => {
                 self.barrier(instruction, call.argument(0), call.argument(1), None);
             }

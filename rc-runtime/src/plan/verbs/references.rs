@@ -103,6 +103,28 @@ impl Heap {
         slot.store(word);
     }
 
+    /// Writes two words that lie side by side in `object`: a pair of a tag and a word, in the order of memory. No pass sees one of
+    /// them without the other.
+    #[inline(always)]
+    pub fn write_pair(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
+        if Heap::must_log(slot) || self.counts_writes() {
+            return self.write_pair_slowly(object, slot, pair);
+        }
+        slot.store_pair(pair);
+    }
+
+    #[inline(never)]
+    fn write_pair_slowly(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
+        match self.plan() {
+            Plan::Deferred => {
+                self.log_slow(object, slot);
+                slot.store_pair(pair);
+            }
+            Plan::Prompt => self.write_pair_counted(object, slot, pair),
+            Plan::Trace => slot.store_pair(pair),
+        }
+    }
+
     /// Whether every write is counted, and none is a plain store.
     #[inline(always)]
     fn counts_writes(&self) -> bool {
