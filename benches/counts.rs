@@ -13,8 +13,8 @@ use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    NUMBER, SECOND, State, array_type, attached, chorded_rings, dropped_list, dropped_rings, empty, growing,
-    logged_list, mature_list, mature_roots, members, numbered, weak_references, young, young_list,
+    Elements, NUMBER, SECOND, State, array_type, attached, chorded_rings, dropped_list, dropped_rings, empty, growing,
+    held_by_elements, logged_list, mature_list, mature_roots, members, numbered, weak_references, young, young_list,
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
@@ -265,9 +265,19 @@ fn marked(mut state: State) -> State {
     state
 }
 
+// What a value of a table costs in a mark, by how it tells what it is.
+#[library_benchmark]
+#[bench::plain(args = (Elements::Plain, MANY), setup = held_by_elements)]
+#[bench::pairs(args = (Elements::Pairs, MANY), setup = held_by_elements)]
+#[bench::traced(args = (Elements::Traced, MANY), setup = held_by_elements)]
+fn marked_element(mut state: State) -> State {
+    state.mutator.collect();
+    state
+}
+
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
     grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, hashbrown_find, hashbrown_add, scoped_handle,
-    flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked);
+    flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 
 fn config() -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();

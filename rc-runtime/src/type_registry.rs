@@ -7,20 +7,21 @@
 mod acyclic;
 pub(crate) mod field_names;
 mod lost_code;
+mod reading;
 
 use crate::descriptor::{
     DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
-    TraceFunction, TypeDescriptor,
+    TypeDescriptor,
 };
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
-use crate::word_reading;
 use acyclic::may_reach_itself;
 use dashmap::DashMap;
 use lost_code::LostCode;
+pub use reading::{Pairs, Reading, Tracer};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -39,81 +40,6 @@ pub const LOGGED_TOGETHER: u64 = CHUNK_BYTES / 2;
 /// A registered type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
-
-/// How the words at the reference offsets are read.
-#[derive(Debug, Clone, Copy)]
-pub enum Reading {
-    /// A reference or null.
-    Plain,
-    /// A reference iff `word & mask == pattern` and `word & pointer != 0`.
-    Masked {
-        /// Bits that tell what the word is.
-        mask: u64,
-        /// Their value in a reference.
-        pattern: u64,
-        /// Bits of the address.
-        pointer: u64,
-    },
-    /// Not by a word alone: images of the object are read.
-    Traced(Tracer),
-}
-
-/// How references are found in an image of an object's words.
-#[derive(Debug, Clone, Copy)]
-pub enum Tracer {
-    /// By the program's function.
-    Function(TraceFunction),
-    /// By the tag beside each reference.
-    Pairs(Pairs),
-}
-
-/// Pairs of a tag and a word: a reference iff `tag & mask == pattern` and `word & pointer != 0`.
-#[derive(Debug, Clone, Copy)]
-pub struct Pairs {
-    /// Bits that tell what the word is.
-    pub mask: u64,
-    /// Their value beside a reference.
-    pub pattern: u64,
-    /// Bits of the address.
-    pub pointer: u64,
-    /// Whether the tag stands behind the word, or before it.
-    pub is_behind: bool,
-}
-
-impl Pairs {
-    /// What the pair refers to whose first word stands at `pair`.
-    ///
-    /// # Safety
-    /// Both words may be read, and are as an object of the type may hold them. `[HEADER]`
-    pub(crate) unsafe fn target_in(self, pair: u64) -> Option<ObjectRef> {
-        let at = if self.is_behind { pair } else { pair + 8 };
-        // SAFETY: by the caller's promise.
-        let address = unsafe { self.address_at(at) };
-        // SAFETY: by the caller's promise.
-        unsafe { ObjectRef::of_word(address) }
-    }
-
-    /// The address in the pair whose word stands at `at`; 0 if it is no reference.
-    ///
-    /// # Safety
-    /// Both words may be read.
-    #[inline(always)]
-    pub(crate) unsafe fn address_at(self, at: u64) -> u64 {
-        let tag = if self.is_behind { at + 8 } else { at - 8 };
-        // SAFETY: by the caller's promise.
-        let (tag, word) = unsafe { (*(tag as *const u64), *(at as *const u64)) };
-        if tag & self.mask == self.pattern { word & self.pointer } else { 0 }
-    }
-}
-
-impl Reading {
-    fn number(self) -> u64 {
-        match self {
-            Reading::Masked { mask, pattern, pointer } => word_reading::number(mask, pattern, pointer),
-            Reading::Plain | Reading::Traced(_) => word_reading::NO_NUMBER,
-        }
-    }
-}
 
 /// A type as the heap sees it.
 #[derive(Debug)]

@@ -327,8 +327,8 @@ impl TypeInfo {
         }
     }
 
-    /// Whether two such slots outside the heap are known to hold the same references: their words are equal. A type with a trace
-    /// function is not looked at.
+    /// Whether two such slots outside the heap are known to hold the same references: their words are equal, and their
+    /// tags. A type with a trace function is not looked at.
     ///
     /// # Safety
     /// As for [`TypeInfo::for_each_reference_in_root`], for both.
@@ -336,7 +336,13 @@ impl TypeInfo {
         // SAFETY: [ROOT] the memory of each root is `size` bytes.
         let word = |address| unsafe { Slot::from_address(address) }.read();
         let is_same = |&offset: &u32| word(first + u64::from(offset)) == word(second + u64::from(offset));
-        !matches!(self.reading, Reading::Traced(_)) && self.fixed.iter().all(is_same)
+        match self.reading {
+            Reading::Traced(Tracer::Function(_)) => false,
+            Reading::Traced(Tracer::Pairs(pairs)) => {
+                self.fixed.iter().all(|offset| is_same(offset) && is_same(&pairs.tag_of(*offset)))
+            }
+            _ => self.fixed.iter().all(is_same),
+        }
     }
 
     /// Calls `visit` with every heap reference in a slot outside the heap (a stack or global root) that this type

@@ -25,11 +25,12 @@ use crate::llvm::{Builder, Opcode, TypeKind, Value};
 use sites::Sites;
 
 /// The functions that are declared before the first function is lowered, so that calls of them are recognised.
-pub(super) const ENTRY_POINTS: [&str; 10] = [
+pub(super) const ENTRY_POINTS: [&str; 11] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
     "tally_zeal_access",
     "tally_zeal_value",
+    "tally_zeal_pair",
     "tally_zeal_words",
     "tally_zeal_word",
     "tally_zeal_write",
@@ -216,6 +217,7 @@ impl Checks<'_> {
             Callee::Runtime(_) if call.callee().name() == "tally_write_pair" => {
                 let two = self.builder.i64(2);
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
+                self.insert(instruction, "tally_zeal_pair", &[call.argument(0), call.argument(2), call.argument(3)]);
             }
             Callee::Runtime(_) if RESIZE.contains(&call.callee().name().as_str()) => {
                 self.barrier(instruction, call.argument(0), call.argument(1), None);

@@ -15,7 +15,7 @@ use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::ObjectRef;
-use crate::type_registry::{Reading, TypeInfo};
+use crate::type_registry::{Reading, Tracer, TypeInfo};
 
 /// How words come to be where they are.
 #[derive(Debug, Clone, Copy)]
@@ -100,6 +100,15 @@ impl Heap {
         // SAFETY: [HEADER] a word of a field of that type.
         for target in words.filter_map(|word| unsafe { birth.info().decode(word) }) {
             self.check_access(target.address(), site);
+        }
+    }
+
+    /// A pair is about to be written into `object`: if its tag says in its type that it is a reference, that is alive.
+    pub fn check_pair(&self, object: u64, pair: [u64; 2], site: &Site) {
+        let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
+        if let Reading::Traced(Tracer::Pairs(pairs)) = birth.info().reading {
+            // SAFETY: two words.
+            self.check_access(unsafe { pairs.reference_in(&raw const pair as u64) }, site);
         }
     }
 

@@ -49,6 +49,7 @@ static Value box(Value content) {
     Value result = {.tag = NIL};
     TALLY_ROOT_AS(Value, content, result);
     Box *made = TALLY_NEW(Box);
+    TALLY_ROOT(made);
     made->count = 1;
     TALLY_WRITE_PAIR(made, content, content);
     TALLY_WRITE_PAIR(made, other, number((uintptr_t)made)); /* the address as a number is no reference */
