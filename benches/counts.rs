@@ -13,9 +13,10 @@ use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    NUMBER, SECOND, State, attached, chorded_rings, dropped_list, dropped_rings, empty, logged_list, mature_list,
-    mature_roots, members, numbered, weak_references, young, young_list,
+    Elements, NUMBER, SECOND, State, array_type, attached, chorded_rings, dropped_list, dropped_rings, empty, growing,
+    held_by_elements, logged_list, mature_list, mature_roots, members, numbered, weak_references, young, young_list,
 };
+use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
 use tally_compiled::abi::{tally_weak_get, tally_weak_set_probe};
 use tally_heap::ObjectRef;
@@ -107,6 +108,49 @@ fn weak_set_add((mut state, set): (State, ObjectRef)) -> State {
         state.mutator.heap().weak_set_add(set, object).expect("there is no limit");
     }
     state
+}
+
+// An array grows from nothing to a thousand elements and more: by the runtime, and as a program does it by itself.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, MANY), setup = growing)]
+#[bench::prompt(args = (Plan::Prompt, MANY), setup = growing)]
+#[bench::trace(args = (Plan::Trace, MANY), setup = growing)]
+fn grow_by_resize((mut state, owner): (State, ObjectRef)) -> State {
+    append_all(&mut state, owner, |mutator, length| {
+        mutator.heap().resize(owner, owner.slot(0), length).expect("there is no limit");
+    });
+    state
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, MANY), setup = growing)]
+#[bench::prompt(args = (Plan::Prompt, MANY), setup = growing)]
+#[bench::trace(args = (Plan::Trace, MANY), setup = growing)]
+fn grow_by_copy((mut state, owner): (State, ObjectRef)) -> State {
+    append_all(&mut state, owner, |mutator, length| {
+        // SAFETY: [HEADER] the owner's array.
+        let old = unsafe { ObjectRef::from_address(owner.slot(0).read()) };
+        let new = mutator.allocate_array(array_type(), length).expect("there is no limit");
+        // SAFETY: words of the two arrays.
+        unsafe { mutator.copy_refs(new, new.slot(8), old.address() + 8, length / 2) };
+        mutator.write(owner, owner.slot(0), new.address());
+    });
+    state
+}
+
+fn append_all(state: &mut State, owner: ObjectRef, mut grow: impl FnMut(&mut Mutator, u64)) {
+    let mut length = 1;
+    for place in 0..MANY {
+        if place as u64 == length {
+            length *= 2;
+            grow(&mut state.mutator, length);
+        }
+        // SAFETY: [HEADER] the owner's array.
+        let array = unsafe { ObjectRef::from_address(owner.slot(0).read()) };
+        state.mutator.write(array, array.slot(8 + place as u64 * 8), state.objects[place].address());
+    }
+    state.mutator.poll();
+    state.mutator.epoch();
 }
 
 /// The hash of a number for the table that weak sets are compared with.
@@ -221,9 +265,19 @@ fn marked(mut state: State) -> State {
     state
 }
 
+// What a value of a table costs in a mark, by how it tells what it is.
+#[library_benchmark]
+#[bench::plain(args = (Elements::Plain, MANY), setup = held_by_elements)]
+#[bench::pairs(args = (Elements::Pairs, MANY), setup = held_by_elements)]
+#[bench::traced(args = (Elements::Traced, MANY), setup = held_by_elements)]
+fn marked_element(mut state: State) -> State {
+    state.mutator.collect();
+    state
+}
+
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    weak_set_find, weak_set_add, hashbrown_find, hashbrown_add, scoped_handle,
-    flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked);
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, hashbrown_find, hashbrown_add, scoped_handle,
+    flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 
 fn config() -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();

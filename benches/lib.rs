@@ -7,7 +7,9 @@
 //! workloads in `workloads/` are kernels, timed by `cargo xtask bench compare`; `programs/` are whole programs, timed by
 //! `cargo xtask bench programs`.
 
+use std::ffi::c_void;
 use tally_collector::Mutator;
+use tally_heap::descriptor::{SlotKind, TraceVisit};
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
@@ -76,6 +78,76 @@ pub fn weak_references(plan: Plan, count: usize) -> State {
     state.mutator.read_weak(state.objects[0].slot(0));
     state.mutator.heap().attach();
     state
+}
+
+/// How the elements of an array tell that they are references.
+#[derive(Debug, Clone, Copy)]
+pub enum Elements {
+    /// They are nothing else.
+    Plain,
+    /// By a tag behind the word, which the descriptor describes.
+    Pairs,
+    /// By the same tag, which a trace function reads.
+    Traced,
+}
+
+/// A heap of the deferred plan with `count` mature objects, all held by the one array of such elements that a root holds.
+pub fn held_by_elements(elements: Elements, count: usize) -> State {
+    static PLAIN: TypeDescriptor = TypeDescriptor::plain(c"Plain", 8, &[]).with_tail(0, 16, &[0]);
+    static PAIRS: TypeDescriptor =
+        TypeDescriptor::plain(c"Pairs", 8, &[]).with_tail(0, 16, &[0]).tagged(SlotKind::TagBehind, 1, 1, u64::MAX);
+    static TRACED: TypeDescriptor = {
+        let tail = TypeDescriptor::plain(c"Traced", 8, &[]).with_tail(0, 16, &[]);
+        // SAFETY: it reads the words that it gets.
+        unsafe { tail.traced(trace_pair) }
+    };
+    let descriptor = match elements {
+        Elements::Plain => &PLAIN,
+        Elements::Pairs => &PAIRS,
+        Elements::Traced => &TRACED,
+    };
+    let mut state = empty();
+    let array = type_registry::register(descriptor).expect("a sound descriptor");
+    let array = state.mutator.allocate_array(array, count as u64).expect("there is no limit");
+    state.mutator.push_root(Some(array));
+    for place in 0..count as u64 {
+        let object = state.allocate();
+        state.mutator.heap().write_pair(array, array.slot(8 + place * 16), [object.address(), 1]);
+    }
+    state.mutator.epoch();
+    state.mutator.collect();
+    state
+}
+
+/// The words of an element, which begin with the reference; the fixed part is one word.
+unsafe extern "C" fn trace_pair(words: *const u64, n: u64, visit: TraceVisit, context: *mut c_void) {
+    // SAFETY: an image of two words.
+    if n == 2 && unsafe { *words.wrapping_add(1) } & 1 == 1 {
+        // SAFETY: a reference, as its tag says.
+        unsafe { visit(*words as *mut c_void, context) };
+    }
+}
+
+/// The type of arrays of references.
+pub fn array_type() -> TypeId {
+    static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
+    type_registry::register(&ARRAY).expect("a sound descriptor")
+}
+
+/// A heap of a plan with `count` mature objects that roots hold, and an object that has an array of one element.
+pub fn growing(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let mut state = empty_of(plan);
+    for _ in 0..count {
+        let object = state.allocate();
+        state.mutator.push_root(Some(object));
+        state.objects.push(object);
+    }
+    let owner = state.allocate();
+    state.mutator.push_root(Some(owner));
+    state.mutator.epoch();
+    let array = state.mutator.allocate_array(array_type(), 1).expect("there is no limit");
+    state.mutator.write(owner, owner.slot(0), array.address());
+    (state, owner)
 }
 
 /// A heap of a plan, this thread's from now on, with `count` mature objects that roots hold, whose last word is their

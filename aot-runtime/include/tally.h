@@ -49,6 +49,8 @@ extern "C" {
 #define TALLY_SLOT_TAGGED 1u    /* low bits are a tag: see tag_mask */
 #define TALLY_SLOT_NAN_BOXED 2u /* high bits are a tag: see tag_mask */
 #define TALLY_SLOT_TRACE 3u     /* `trace` finds the references */
+#define TALLY_SLOT_TAG_BEFORE 4u /* pairs: the word before the one at the offset is its tag, to which tag_mask and tag_pattern are applied */
+#define TALLY_SLOT_TAG_BEHIND 5u /* pairs: the word behind it is its tag */
 
 typedef struct tally_type tally_type;
 
@@ -107,12 +109,33 @@ void *tally_try_new_array(const tally_type *type, uint64_t n);
  * it can. For plain references: llvm.gcwrite. */
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
 
+/* [leaf] Writes two words that lie side by side, a tag and what it tells of: for types with TALLY_SLOT_TAG_BEFORE, TALLY_SLOT_TAG_BEHIND or
+ * a trace function. `pair` is the first of them, as `first` is. */
+void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second);
+
 /* [leaf] memmove of n reference words into `object`, through the write barrier. When n is 0 the pointers may be null; the same
  * holds for tally_fill_refs. */
 void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
 
 /* [leaf] Stores `word` into n slots of `object` from `to` on, through the write barrier. */
 void tally_fill_refs(void *object, void *to, uint64_t word, uint64_t n);
+
+/* Storage that grows: the array of a list, the nodes of a table. Objects do not move, so an owner has its storage in a field, and the field is
+ * what these functions are given. They allocate what is needed and replace the reference; the elements take their counts along where
+ * they can. What the old storage holds afterwards is not promised: read the field anew. It must not have a finalizer, weak slots, weak
+ * references to it, external bytes. Frees and finalizers may run first. */
+
+/* [safepoint] The object that the slot `field` of `owner` refers to has n elements afterwards: those that were there, then zeros. Where
+ * there is room it is the same object. A type with a trace function: `field` is the word that holds the address. */
+void tally_resize(void *owner, void *field, uint64_t n);
+
+/* [safepoint] The same; 0 when there is no room, and nothing has changed. */
+int32_t tally_try_resize(void *owner, void *field, uint64_t n);
+
+/* [safepoint] The same where elements change their places, as in a hash table: `rehash` fills the new storage, whose elements are zero, from
+ * the old one. It copies elements by plain stores, each at most once; those that it leaves out are released. It writes nothing else of
+ * the heap, makes no object, and calls nothing of this header. */
+void tally_rehash(void *owner, void *field, uint64_t n, void (*rehash)(const void *from, void *to, void *context), void *context);
 
 /* ---- Control -------------------------------------------------------------------------------------------------------- */
 

@@ -46,10 +46,14 @@
  *            TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, fields…)
  *   words    TALLY_TAGGED_TYPE(Word, tag_mask, tag_pattern, pointer_mask) · TALLY_TYPE_TAGGED(Type, Word, fields…)
  *            TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, fields…)
+ *   pairs    TALLY_PAIR_TYPE(Pair, tag, word, tag_mask, tag_pattern) · TALLY_TYPE_OF_PAIRS(Type, Pair, fields…)
+ *            TALLY_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, fields…) · TALLY_WRITE_PAIR(object, field, pair)
+ *            TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, (element fields…), fields…)
  *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n) · TALLY_TRY_NEW(Type) · TALLY_TRY_NEW_ARRAY(Type, n)
  *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
+ *            TALLY_RESIZE(object, field, n) · tally_rehash(object, &object->field, n, rehash, context)
  *   globals  TALLY_WRITE_GLOBAL(global, value)
  *   weak     TALLY_EPHEMERON_TYPE(Type, fields…) · tally_weak_new(target) · tally_weak_get(weak) · tally_ephemeron_new(key, value) ·
  *            tally_weak_map_new(TALLY_WEAK_KEYS) and others of tally.h
@@ -192,6 +196,41 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY_NEW_REF(Type) ((TALLY_REF(Type))tally_new(&tally_type_##Type))
 #define TALLY_NEW_ARRAY_REF(Type, n) ((TALLY_REF(Type))tally_new_array(&tally_type_##Type, (n)))
 
+/* ---- Pairs ----------------------------------------------------------------------------------------------------------
+ * Pair is a struct of 16 bytes, `tag` and `word` its members. It holds a reference if the bits tag_mask of the eight bytes in which `tag` lies
+ * are tag_pattern, and the word is not null. A tag may be one byte: typedef struct Value { union { … } word; uint8_t tag; } Value. Fields that are
+ * listed are such pairs, and no others are references. Roots: TALLY_ROOT_AS(Pair, variables…). */
+#define TALLY_PAIR_TYPE(Pair, tag_, word_, tag_mask_, tag_pattern_)                                                    \
+    _Static_assert(sizeof(Pair) == 16 && _Alignof(Pair) >= 8, #Pair " must be a struct of two words");                 \
+    _Static_assert(sizeof(((Pair *)0)->word_) == 8 && offsetof(Pair, word_) % 8 == 0, #word_ " of " #Pair " must be a word"); \
+    _Static_assert(offsetof(Pair, tag_) / 8 != offsetof(Pair, word_) / 8, #tag_ " and " #word_ " of " #Pair " lie in one word"); \
+    enum { tally__mask_##Pair = (uint64_t)(tag_mask_) << offsetof(Pair, tag_) % 8 * 8 };                               \
+    enum { tally__pattern_##Pair = (uint64_t)(tag_pattern_) << offsetof(Pair, tag_) % 8 * 8 };                         \
+    enum { tally__word_of_##Pair = offsetof(Pair, word_) };                                                            \
+    TALLY__UNUSED static const uint32_t tally__refs_##Pair[] = {tally__word_of_##Pair, 0};                             \
+    TALLY__UNUSED static const tally_type tally_type_##Pair = {.version = TALLY_TYPE_VERSION, .size = 16, .ref_count = 1, \
+        .ref_offsets = tally__refs_##Pair, .name = #Pair, TALLY__PAIRS(Pair)}
+
+/* Objects with pairs; arrays of pairs; arrays of structs with pairs: TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Nodes, Value, count, at, (key, value)). */
+#define TALLY_TYPE_OF_PAIRS(Type, Pair, ...)                                                                           \
+    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
+    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
+    TALLY__DESCRIBE_FIXED(static, Type, 0, TALLY__PAIRS(Pair))
+#define TALLY_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, ...)                                                   \
+    TALLY__CHECK_PAIR((Type, Pair), elements[0])                                                                       \
+    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
+    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
+    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {tally__word_of_##Pair, 0};                         \
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair))
+#define TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, element_fields, ...)                            \
+    typedef __typeof__(((Type *)0)->elements[0]) tally__element_##Type;                                                \
+    TALLY__PAIR_FIELDS(tally__element_##Type, Pair, TALLY__BARE element_fields)                                        \
+    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
+    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
+    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
+        TALLY__EACH(TALLY__PAIR_OFFSET, (tally__element_##Type, Pair), TALLY__BARE element_fields) 0};                 \
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair))
+
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
  * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only, those that
@@ -225,6 +264,17 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
         tally_gcwrite_i64(TALLY__WORD(tally__value), tally__object, &tally__object->field);                            \
     } while (0)
 
+/* Writes a pair, tag and word at once. */
+#define TALLY_WRITE_PAIR(object, field, value)                                                                         \
+    do {                                                                                                               \
+        union {                                                                                                        \
+            __typeof__((object)->field) pair;                                                                          \
+            uint64_t words[2];                                                                                         \
+        } tally__value = {(value)};                                                                                    \
+        __typeof__(object) tally__object = (object);                                                                   \
+        tally_write_pair(tally__object, &tally__object->field, tally__value.words[0], tally__value.words[1]);          \
+    } while (0)
+
 /* Reading a field by `object->field` is the same today; a read through the macro stays right if a read barrier comes. */
 #define TALLY_READ(object, field)                                                                                      \
     ({                                                                                                                 \
@@ -238,6 +288,14 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     do {                                                                                                               \
         _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), __typeof__(*(from))), "slots differ in type"); \
         tally_copy_refs((object), (slot), (from), (n));                                                                \
+    } while (0)
+
+/* The array in a field has n elements afterwards: the same object, or another that has its elements. A safepoint: read the field anew. */
+#define TALLY_RESIZE(object, field, n)                                                                                 \
+    do {                                                                                                               \
+        __typeof__(object) tally__object = (object);                                                                   \
+        (void)TALLY__POINTER(tally__object->field);                                                                    \
+        tally_resize(tally__object, &tally__object->field, (n));                                                       \
     } while (0)
 
 /* Stores a reference into a global variable, which makes it a root of the program for as long as it runs. `global` names the
@@ -260,15 +318,32 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     .slot_kind = (uint64_t)tally__mask_##Word < 8 ? TALLY_SLOT_TAGGED : TALLY_SLOT_NAN_BOXED, .tag_mask = (uint64_t)tally__mask_##Word,                   \
     .tag_pattern = (uint64_t)tally__pattern_##Word, .pointer_mask = (uint64_t)tally__pointer_##Word
 
+#define TALLY__PAIRS(Pair)                                                                                             \
+    .slot_kind = tally__word_of_##Pair == 0 ? TALLY_SLOT_TAG_BEHIND : TALLY_SLOT_TAG_BEFORE,                           \
+    .tag_mask = (uint64_t)tally__mask_##Pair, .tag_pattern = (uint64_t)tally__pattern_##Pair, .pointer_mask = ~UINT64_C(0)
+#define TALLY__PAIR_FIELDS(Type, Pair, ...)                                                                            \
+    TALLY__EACH(TALLY__CHECK_PAIR, (Type, Pair), __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+#define TALLY__CALL(macro, ...) macro(__VA_ARGS__)
+#define TALLY__PAIR_OFFSET(of, field) TALLY__CALL(TALLY__PAIR_OFFSET_, TALLY__BARE of, field)
+#define TALLY__PAIR_OFFSET_(Type, Pair, field) offsetof(Type, field) + tally__word_of_##Pair,
+#define TALLY__CHECK_PAIR(of, field) TALLY__CALL(TALLY__CHECK_PAIR_, TALLY__BARE of, field)
+#define TALLY__CHECK_PAIR_(Type, Pair, field)                                                                          \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), Pair), #field " of " #Type " is not a " #Pair);\
+    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8");
+
 /* A trailing 0 keeps an empty list legal C; the counts leave it out. */
 #define TALLY__DESCRIBE(linkage, Type, flags_, kind, ...)                                                              \
     TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
-    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .flags = flags_, .size = sizeof(Type),   \
+    TALLY__DESCRIBE_FIXED(linkage, Type, flags_, kind)
+#define TALLY__DESCRIBE_FIXED(linkage, Type, flags_, ...)                                                              \
+    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .flags = flags_, .size = sizeof(Type),\
         .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
-        .ref_offsets = tally__refs_##Type, .name = #Type, kind}
+        .ref_offsets = tally__refs_##Type, .name = #Type, __VA_ARGS__}
 
 #define TALLY__DESCRIBE_ARRAY(Type, kind, length_, elements_, ...)                                                     \
     TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
+    TALLY__DESCRIBE_TAIL(Type, length_, elements_, kind)
+#define TALLY__DESCRIBE_TAIL(Type, length_, elements_, ...)                                                            \
     _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->length_), uint64_t),                           \
                    "the length of " #Type " must be a uint64_t");                                                      \
     _Static_assert(offsetof(Type, elements_) % 8 == 0, "the elements of " #Type " must begin at a multiple of 8");     \
@@ -278,7 +353,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
         .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
         .element_ref_count = TALLY__COUNT(tally__elements_##Type), .ref_offsets = tally__refs_##Type,                  \
         .length_offset = offsetof(Type, length_), .stride = sizeof(((Type *)0)->elements_[0]),                         \
-        .element_ref_offsets = tally__elements_##Type, .name = #Type, kind}
+        .element_ref_offsets = tally__elements_##Type, .name = #Type, __VA_ARGS__}
 
 #define TALLY__FIXED_PART(Type, ...)                                                                                   \
     TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__OFFSET, Type, __VA_ARGS__) 0};

@@ -16,6 +16,7 @@ mod entry;
 mod finalizer;
 pub mod host;
 pub mod llvm_interface;
+mod resize;
 mod weak;
 mod weak_set;
 pub mod why_alive;
@@ -25,6 +26,7 @@ pub use coroutine::*;
 pub use entry::thread_heap;
 pub(crate) use entry::{answer, registered, root_type};
 pub use finalizer::*;
+pub use resize::*;
 pub use weak::*;
 pub use weak_set::*;
 pub use zeal::*;
@@ -286,6 +288,18 @@ pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
     }
 }
 
+/// `void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second)`: writes a pair of tag and word.
+///
+/// # Safety
+/// `pair` names two words of `object`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_write_pair(object: u64, pair: u64, first: u64, second: u64) {
+    if let Some((object, slot)) = written_into(object, pair, 2) {
+        // SAFETY: [ALONE] borrowed for this statement alone.
+        unsafe { thread_heap() }.write_pair(object, slot, [first, second]);
+    }
+}
+
 extern "C" fn log_slow(object: u64, slot: u64) {
     if !range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
@@ -337,7 +351,10 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
         return None;
     }
     if !range::in_heap(object) {
-        fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
+        fatal::stop(
+            STATUS_USAGE,
+            &format!("copy, fill or write of a pair into {object:#x}, which is not an object of the heap"),
+        );
     }
     // SAFETY: [HEADER] by the caller's promise.
     let object = unsafe { ObjectRef::from_address(object) };

@@ -66,8 +66,12 @@ macro_rules! for_each_runtime_symbol {
             tally_decrement, "v(l)", leaf;
             tally_root_settle, "v(pppl)", leaf;
             tally_gcwrite_i64, "v(lpp)", leaf;
+            tally_write_pair, "v(ppll)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
+            tally_resize, "v(ppl)", safepoint;
+            tally_try_resize, "i(ppl)", safepoint;
+            tally_rehash, "v(pplpp)", safepoint;
             tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;
@@ -76,6 +80,7 @@ macro_rules! for_each_runtime_symbol {
             tally_zeal_here, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_zeal_write, "v(pplp)", leaf;
+            tally_zeal_pair, "v(pllp)", leaf;
             tally_zeal_store, "v(plp)", leaf;
             tally_zeal_copy, "v(pplp)", leaf;
             tally_zeal_fill, "v(pllp)", leaf;

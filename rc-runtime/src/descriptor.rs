@@ -50,6 +50,10 @@ pub enum SlotKind {
     NanBoxed = 2,
     /// The descriptor's `trace` function finds the references.
     Trace = 3,
+    /// The test of [`SlotKind::Tagged`], but on a tag in the word before that of the reference.
+    TagBefore = 4,
+    /// The same with the tag in the word behind.
+    TagBehind = 5,
 }
 
 /// Called by a `trace` function for every reference it finds.
@@ -160,7 +164,9 @@ pub enum DescriptorFault {
         "flags {0:#x} are not known; TALLY_ACYCLIC (1), TALLY_EPHEMERON (2) and the TALLY_FINALIZE_ flags (4, 8, 16) are"
     )]
     Flags(u32),
-    #[error("slot_kind {0} is not known; use 0 (pointer), 1 (tagged), 2 (NaN-boxed) or 3 (trace)")]
+    #[error(
+        "slot_kind {0} is not known; use 0 (pointer), 1 (tagged), 2 (NaN-boxed), 3 (trace), 4 or 5 (tag before or behind)"
+    )]
     SlotKind(u32),
     #[error("size {0} is out of bounds; an object has at most 2^40 bytes")]
     Size(u64),
@@ -198,6 +204,8 @@ pub enum DescriptorFault {
         "an ephemeron has a fixed size of at most 8192 bytes, and references that can be nulled: no tail, no trace function"
     )]
     Ephemeron,
+    #[error("the tag beside the reference at offset {offset} of {field} lies outside, or is a reference or the length")]
+    Tag { field: &'static str, offset: u32 },
     #[error("all 2^23 type ids are in use")]
     TooManyTypes,
     #[error("{0}")]
@@ -250,7 +258,7 @@ impl TypeDescriptor {
         if self.flags & FLAG_EPHEMERON != 0 && unfit {
             return Some(F::Ephemeron);
         }
-        if self.slot_kind > SlotKind::Trace as u32 {
+        if self.slot_kind > SlotKind::TagBehind as u32 {
             return Some(F::SlotKind(self.slot_kind));
         }
         if self.size > 1 << 40 || self.stride > 1 << 40 {
@@ -264,12 +272,33 @@ impl TypeDescriptor {
             (false, true) => return Some(F::UnusedTrace),
             _ => {}
         }
-        let masked = self.slot_kind == SlotKind::Tagged as u32 || self.slot_kind == SlotKind::NanBoxed as u32;
+        let masked = self.slot_kind != SlotKind::Pointer as u32 && self.slot_kind != SlotKind::Trace as u32;
         if masked && self.pointer_mask == 0 {
             return Some(F::PointerMask);
         }
         offsets_fault("ref_offsets", "the fixed part", self.ref_offsets, self.ref_count, self.size)
             .or_else(|| self.tail_fault())
+            .or_else(|| self.tag_fault("ref_offsets", self.fixed_offsets(), self.size, self.stride != 0))
+            .or_else(|| self.tag_fault("element_ref_offsets", self.element_offsets(), self.stride, false))
+    }
+
+    /// Each reference has its tag in the same part, in a word that is nothing else.
+    fn tag_fault(&self, field: &'static str, offsets: &[u32], bytes: u64, has_length: bool) -> Option<DescriptorFault> {
+        let is_behind = self.tag_is_behind()?;
+        let tag_of = |offset: u32| if is_behind { offset.checked_add(8) } else { offset.checked_sub(8) };
+        let is_length = |tag| has_length && u64::from(tag) == self.length_offset;
+        let is_sound = |tag: u32| u64::from(tag) + 8 <= bytes && !offsets.contains(&tag) && !is_length(tag);
+        let wrong = offsets.iter().find(|&&offset| !tag_of(offset).is_some_and(is_sound));
+        wrong.map(|&offset| DescriptorFault::Tag { field, offset })
+    }
+
+    /// Whether tags lie behind the words of references, or before them; `None` if there are no such tags.
+    pub(crate) fn tag_is_behind(&self) -> Option<bool> {
+        match self.slot_kind {
+            kind if kind == SlotKind::TagBefore as u32 => Some(false),
+            kind if kind == SlotKind::TagBehind as u32 => Some(true),
+            _ => None,
+        }
     }
 
     fn tail_fault(&self) -> Option<DescriptorFault> {
@@ -360,6 +389,22 @@ mod tests {
     #[test]
     fn a_plain_pair_is_accepted() {
         assert_eq!(fault(TypeDescriptor::plain(c"Pair", 16, &[0, 8])), None);
+    }
+
+    #[test]
+    fn a_tag_has_a_word_of_its_own_beside_its_reference() {
+        let fault_of =
+            |kind, size, offsets| fault(TypeDescriptor::plain(c"Pair", size, offsets).tagged(kind, 1, 1, !0));
+        let (before, behind) = (SlotKind::TagBefore, SlotKind::TagBehind);
+        assert_eq!((fault_of(before, 32, &[8, 24]), fault_of(behind, 32, &[0, 16])), (None, None));
+        let wrong = |offset| Some(DescriptorFault::Tag { field: "ref_offsets", offset });
+        assert_eq!(fault_of(before, 32, &[0]), wrong(0), "no word before it");
+        assert_eq!(fault_of(behind, 32, &[24]), wrong(24), "no word behind it");
+        assert_eq!(fault_of(before, 32, &[8, 16]), wrong(16), "its tag is a reference");
+        let tail = TypeDescriptor::plain(c"Pairs", 16, &[8]).tagged(before, 1, 1, !0);
+        assert_eq!(fault(tail.with_tail(0, 16, &[8])), wrong(8), "its tag is the length");
+        let tail = TypeDescriptor::plain(c"Pairs", 8, &[]).tagged(behind, 1, 1, !0).with_tail(0, 16, &[8]);
+        assert_eq!(fault(tail), Some(DescriptorFault::Tag { field: "element_ref_offsets", offset: 8 }));
     }
 
     #[test]

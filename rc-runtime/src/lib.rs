@@ -7,6 +7,7 @@
 //! | [`descriptor`], [`type_registry`] | where are an object's references? |
 //! | [`context`], [`allocate`], [`plan::bump::block`], [`memory::large`], [`memory::block_source`], [`memory::range`] | where does a new object go? |
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
+//! | [`resize`] | how does storage get another number of elements? |
 //! | [`barrier`], [`plan::deferred::log`] | what happens when a reference is overwritten? |
 //! | [`plan::deferred::count`], [`plan::deferred::bulk`] | which objects are counted, promoted, freed? |
 //! | [`plan`], [`plan::prompt`], [`memory::size_class`] | what is different when everything is counted at once? |
@@ -41,6 +42,7 @@ pub mod object;
 pub mod out_of_memory;
 pub mod plan;
 pub mod report;
+pub mod resize;
 pub mod services;
 mod turn;
 pub mod type_registry;

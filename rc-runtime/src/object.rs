@@ -265,6 +265,13 @@ impl Slot {
         unsafe { *(self.0 as *const u64) }
     }
 
+    /// Overwrites the word and the next one, without a barrier.
+    #[inline(always)]
+    pub(crate) fn store_pair(self, [first, second]: [u64; 2]) {
+        self.store(first);
+        Slot(self.0 + 8).store(second);
+    }
+
     /// Overwrites the word, without a barrier.
     #[inline(always)]
     pub fn store(self, word: u64) {

@@ -7,20 +7,21 @@
 mod acyclic;
 pub(crate) mod field_names;
 mod lost_code;
+mod reading;
 
 use crate::descriptor::{
     DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
-    TraceFunction, TypeDescriptor,
+    TypeDescriptor,
 };
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
-use crate::word_reading;
 use acyclic::may_reach_itself;
 use dashmap::DashMap;
 use lost_code::LostCode;
+pub use reading::{Pairs, Reading, Tracer};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -39,33 +40,6 @@ pub const LOGGED_TOGETHER: u64 = CHUNK_BYTES / 2;
 /// A registered type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
-
-/// How the words at the reference offsets are read.
-#[derive(Debug, Clone, Copy)]
-pub enum Reading {
-    /// A reference or null.
-    Plain,
-    /// A reference iff `word & mask == pattern` and `word & pointer != 0`.
-    Masked {
-        /// Bits that tell what the word is.
-        mask: u64,
-        /// Their value in a reference.
-        pattern: u64,
-        /// Bits of the address.
-        pointer: u64,
-    },
-    /// The trace function knows.
-    Traced(TraceFunction),
-}
-
-impl Reading {
-    fn number(self) -> u64 {
-        match self {
-            Reading::Masked { mask, pattern, pointer } => word_reading::number(mask, pattern, pointer),
-            Reading::Plain | Reading::Traced(_) => word_reading::NO_NUMBER,
-        }
-    }
-}
 
 /// A type as the heap sees it.
 #[derive(Debug)]
@@ -342,14 +316,22 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
     descriptor.check()?;
     let reading = match descriptor.slot_kind {
         kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
-        kind if kind == SlotKind::Trace as u32 => Reading::Traced(descriptor.trace.expect("checked: trace is set")),
+        kind if kind == SlotKind::Trace as u32 => {
+            Reading::Traced(Tracer::Function(descriptor.trace.expect("checked: trace is set")))
+        }
+        _ if descriptor.tag_is_behind().is_some() => Reading::Traced(Tracer::Pairs(Pairs {
+            mask: descriptor.tag_mask,
+            pattern: descriptor.tag_pattern,
+            pointer: descriptor.pointer_mask,
+            is_behind: descriptor.tag_is_behind() == Some(true),
+        })),
         _ => Reading::Masked {
             mask: descriptor.tag_mask,
             pattern: descriptor.tag_pattern,
             pointer: descriptor.pointer_mask,
         },
     };
-    if let Reading::Masked { pointer, .. } = reading {
+    if let Reading::Masked { pointer, .. } | Reading::Traced(Tracer::Pairs(Pairs { pointer, .. })) = reading {
         let mut masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !masks.contains(&pointer) {
             masks.push(pointer);
@@ -364,13 +346,14 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         && fixed_cell <= LARGEST_SMALL_CELL
         && descriptor.finalize.is_null()
         && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
-    let tail_refers = descriptor.stride != 0 && (traced || descriptor.element_ref_count > 0);
+    let by_function = matches!(reading, Reading::Traced(Tracer::Function(_)));
+    let tail_refers = descriptor.stride != 0 && (by_function || descriptor.element_ref_count > 0);
     let word_tail = descriptor.stride == 8 && descriptor.element_offsets() == [0];
     let (word_mask, word_pattern, word_pointer) = match reading {
         Reading::Masked { mask, pattern, pointer } => (mask, pattern, pointer),
         Reading::Plain | Reading::Traced(_) => (0, 0, u64::MAX),
     };
-    let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
+    let has_references = by_function || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),

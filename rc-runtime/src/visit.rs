@@ -13,7 +13,7 @@ use crate::descriptor::TraceFunction;
 use crate::memory::list::List;
 use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::type_registry::{Reading, TypeInfo};
+use crate::type_registry::{Reading, Tracer, TypeInfo};
 use std::ffi::c_void;
 
 /// Which part of an object is meant.
@@ -46,6 +46,19 @@ impl TypeInfo {
         };
         // SAFETY: [HEADER] a reference word that points into the heap range is the payload of an object.
         unsafe { ObjectRef::of_word(address) }
+    }
+
+    /// What a described slot refers to: of pairs, the tag beside it tells. Not of a type with a trace function, which has no such slots.
+    #[inline(always)]
+    pub(crate) fn target_of(&self, slot: Slot) -> Option<ObjectRef> {
+        let word = match self.reading {
+            // SAFETY: [HEADER] a pair of an object of this type.
+            Reading::Traced(Tracer::Pairs(pairs)) => unsafe { pairs.address_at(slot.address()) },
+            // SAFETY: [HEADER] a word of a field of that type.
+            _ => return unsafe { self.decode(slot.read()) },
+        };
+        // SAFETY: [HEADER] a reference, as its tag says.
+        unsafe { ObjectRef::of_word(word) }
     }
 
     /// Number of tail elements of `object`.
@@ -150,8 +163,8 @@ impl TypeInfo {
 
     #[inline(never)]
     fn for_each_reference_of_any_shape(&self, object: ObjectRef, part: Part, visit: &mut dyn FnMut(ObjectRef)) {
-        if let Reading::Traced(trace) = self.reading {
-            return self.for_each_reference_traced(trace, object, part, visit);
+        if let Reading::Traced(tracer) = self.reading {
+            return self.for_each_reference_traced(tracer, object, part, visit);
         }
         self.for_each_slot(object, part, |slot| {
             // SAFETY: [HEADER] a word of a field of that type.
@@ -164,17 +177,17 @@ impl TypeInfo {
     #[inline(never)]
     fn for_each_reference_traced(
         &self,
-        trace: TraceFunction,
+        tracer: Tracer,
         object: ObjectRef,
         part: Part,
         mut visit: &mut dyn FnMut(ObjectRef),
     ) {
         let (fixed, first, last) = self.bounds(object, part);
         if fixed {
-            self.call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+            self.read_fixed_image(tracer, object.address(), &mut visit);
         }
         for element in first..last {
-            self.call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+            self.read_element_image(tracer, object.address() + self.size + element * self.stride, &mut visit);
         }
     }
 
@@ -186,19 +199,14 @@ impl TypeInfo {
         bytes: std::ops::Range<u64>,
         mut visit: impl FnMut(ObjectRef),
     ) {
-        let Reading::Traced(trace) = self.reading else { unreachable!("`{}` is not read by trace", self.name) };
+        let Reading::Traced(tracer) = self.reading else { unreachable!("`{}` is not read by images", self.name) };
         if bytes.start < self.size {
-            self.call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+            self.read_fixed_image(tracer, object.address(), &mut visit);
         }
         if self.tail_refers && bytes.end > self.size {
             let first = bytes.start.saturating_sub(self.size) / self.stride;
             for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
-                self.call_trace(
-                    trace,
-                    object.address() + self.size + element * self.stride,
-                    self.stride / 8,
-                    &mut visit,
-                );
+                self.read_element_image(tracer, object.address() + self.size + element * self.stride, &mut visit);
             }
         }
     }
@@ -224,10 +232,9 @@ impl TypeInfo {
     /// The offset of the first word of `object` that refers to `target`; `None` where none does, or a trace function reads them.
     pub(crate) fn offset_of_reference(&self, object: ObjectRef, target: ObjectRef) -> Option<u64> {
         let mut found = None;
-        if !matches!(self.reading, Reading::Traced(_)) {
+        if !matches!(self.reading, Reading::Traced(Tracer::Function(_))) {
             self.for_each_slot(object, Part::Whole, |slot| {
-                // SAFETY: [HEADER] a word of a field of that type.
-                if found.is_none() && unsafe { self.decode(slot.read()) } == Some(target) {
+                if found.is_none() && self.target_of(slot) == Some(target) {
                     found = Some(slot.address() - object.address());
                 }
             });
@@ -304,7 +311,7 @@ impl TypeInfo {
         snapshot: &[u64],
         mut visit: impl FnMut(ObjectRef),
     ) {
-        let Reading::Traced(trace) = self.reading else {
+        let Reading::Traced(tracer) = self.reading else {
             // SAFETY: [HEADER] a word of a field of that type.
             snapshot.iter().filter_map(|&word| unsafe { self.decode(word) }).for_each(visit);
             return;
@@ -312,16 +319,16 @@ impl TypeInfo {
         let (fixed, first, last) = self.bounds(object, part);
         let mut at = snapshot.as_ptr() as u64;
         if fixed {
-            self.call_trace(trace, at, self.size.div_ceil(8), &mut visit);
+            self.read_fixed_image(tracer, at, &mut visit);
             at += self.size.div_ceil(8) * 8;
         }
         for element in 0..last - first {
-            self.call_trace(trace, at + element * self.stride, self.stride / 8, &mut visit);
+            self.read_element_image(tracer, at + element * self.stride, &mut visit);
         }
     }
 
-    /// Whether two such slots outside the heap are known to hold the same references: their words are equal. A type with a trace
-    /// function is not looked at.
+    /// Whether two such slots outside the heap are known to hold the same references: their words are equal, and their
+    /// tags. A type with a trace function is not looked at.
     ///
     /// # Safety
     /// As for [`TypeInfo::for_each_reference_in_root`], for both.
@@ -329,7 +336,13 @@ impl TypeInfo {
         // SAFETY: [ROOT] the memory of each root is `size` bytes.
         let word = |address| unsafe { Slot::from_address(address) }.read();
         let is_same = |&offset: &u32| word(first + u64::from(offset)) == word(second + u64::from(offset));
-        !matches!(self.reading, Reading::Traced(_)) && self.fixed.iter().all(is_same)
+        match self.reading {
+            Reading::Traced(Tracer::Function(_)) => false,
+            Reading::Traced(Tracer::Pairs(pairs)) => {
+                self.fixed.iter().all(|offset| is_same(offset) && is_same(&pairs.tag_of(*offset)))
+            }
+            _ => self.fixed.iter().all(is_same),
+        }
     }
 
     /// Calls `visit` with every heap reference in a slot outside the heap (a stack or global root) that this type
@@ -338,8 +351,8 @@ impl TypeInfo {
     /// # Safety
     /// As many bytes as the type has may be read at `address`, and hold what a field of the type may. `[ROOT]`
     pub unsafe fn for_each_reference_in_root(&self, address: u64, mut visit: impl FnMut(ObjectRef)) {
-        if let Reading::Traced(trace) = self.reading {
-            return self.call_trace(trace, address, self.size.div_ceil(8), &mut visit);
+        if let Reading::Traced(tracer) = self.reading {
+            return self.read_fixed_image(tracer, address, &mut visit);
         }
         for &offset in &self.fixed {
             // SAFETY: [ROOT] the root's memory is `size` bytes at `address`.
@@ -353,6 +366,38 @@ impl TypeInfo {
 }
 
 impl TypeInfo {
+    /// Finds the references in the words of a fixed part that stand at `words`.
+    #[inline(always)]
+    fn read_fixed_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
+        self.read_image(tracer, (words, self.size.div_ceil(8)), &self.fixed, visit);
+    }
+
+    /// The same of an element.
+    #[inline(always)]
+    fn read_element_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
+        self.read_image(tracer, (words, self.stride / 8), &self.element, visit);
+    }
+
+    #[inline(always)]
+    fn read_image<F: FnMut(ObjectRef)>(
+        &self,
+        tracer: Tracer,
+        (words, count): (u64, u64),
+        offsets: &[u32],
+        visit: &mut F,
+    ) {
+        let pairs = match tracer {
+            Tracer::Function(trace) => return self.call_trace(trace, words, count, visit),
+            Tracer::Pairs(pairs) => pairs,
+        };
+        for &offset in offsets {
+            // SAFETY: [HEADER] a pair of such an image, and a reference if its tag says so.
+            if let Some(target) = unsafe { ObjectRef::of_word(pairs.address_at(words + u64::from(offset))) } {
+                visit(target);
+            }
+        }
+    }
+
     fn call_trace<F: FnMut(ObjectRef)>(&self, trace: TraceFunction, words: u64, count: u64, visit: &mut F) {
         unsafe extern "C" fn found<F: FnMut(ObjectRef)>(reference: *mut c_void, context: *mut c_void) {
             let address = reference as u64;

@@ -63,6 +63,8 @@ pub struct Zeal {
     /// The last safepoint of compiled code.
     here: PlaceId,
     pace: Pace,
+    /// Storage that a function of the program fills by plain stores now (`resize`).
+    pub(crate) filled: Option<ObjectRef>,
 }
 
 impl Zeal {

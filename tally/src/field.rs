@@ -128,6 +128,11 @@ impl<'a> Ref<'a> {
         self.object.address()
     }
 
+    /// There is a field at `offset`.
+    pub(crate) fn expect_reference(self, offset: u64) {
+        self.expect_field(offset);
+    }
+
     fn expect_field(self, offset: u64) -> &'static TypeInfo {
         let info = self.expect_word(offset);
         assert!(is_field(info, offset), "`{}` has no plain reference at {offset}", info.name);

@@ -134,6 +134,7 @@ mod limits;
 #[cfg(feature = "llvm")]
 pub mod llvm;
 mod options;
+mod resize;
 mod scope;
 mod type_builder;
 mod type_error;

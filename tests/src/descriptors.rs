@@ -30,7 +30,7 @@ fn build() -> &'static [TypeDescriptor] {
 
 fn describe(kind: Kind) -> TypeDescriptor {
     let shape = kind.shape();
-    let by_trace = shape.encoding == Encoding::Pairs;
+    let by_trace = shape.encoding == Encoding::Pairs && !kind.has_described_pairs();
     let mut descriptor = TypeDescriptor::plain(shape.name, shape.size, if by_trace { &[] } else { shape.refs });
     if kind.has_tail() {
         let offsets = if by_trace { &[] } else { shape.element_refs };
@@ -62,6 +62,7 @@ fn describe(kind: Kind) -> TypeDescriptor {
         Encoding::Pointer => descriptor,
         Encoding::LowBits => descriptor.tagged(SlotKind::Tagged, LOW_MASK, LOW_PATTERN, !LOW_MASK),
         Encoding::NanBox => descriptor.tagged(SlotKind::NanBoxed, BOX_MASK, BOX_PATTERN, !BOX_MASK),
+        Encoding::Pairs if !by_trace => descriptor.tagged(SlotKind::TagBefore, u64::MAX, TRACE_TAG, u64::MAX),
         // SAFETY: it reads the words that it gets.
         Encoding::Pairs => unsafe { descriptor.traced(trace_pairs) },
     }

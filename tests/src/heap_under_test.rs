@@ -78,12 +78,19 @@ pub trait HeapUnderTest: Services {
     fn load(&self, object: u64, offset: u64) -> u64;
     /// Writes a reference word (or the tag that belongs to one) with the barrier.
     fn store(&mut self, object: u64, offset: u64, word: u64);
+    /// Writes a tag and the word behind it with the barrier.
+    fn store_pair(&mut self, object: u64, offset: u64, pair: [u64; 2]) {
+        self.store(object, offset, pair[0]);
+        self.store(object, offset + 8, pair[1]);
+    }
     /// Writes a data word without one.
     fn store_data(&mut self, object: u64, offset: u64, word: u64);
     /// memmove of `words` words with the barrier; `to` and `from` are (object, offset).
     fn copy_refs(&mut self, to: (u64, u64), from: (u64, u64), words: u64);
     /// Writes one word into `words` neighbouring words with the barrier.
     fn fill_refs(&mut self, object: u64, offset: u64, word: u64, words: u64);
+    /// Gives the object in a slot another number of elements. Returns its address, `None` if the heap refuses it.
+    fn resize(&mut self, object: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal>;
     /// Adds a host root.
     fn push_root(&mut self, object: Option<u64>);
     /// Changes a host root.

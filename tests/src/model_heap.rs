@@ -163,6 +163,29 @@ impl ModelHeap {
         }
     }
 
+    /// Changes the number of elements: new ones are zeros.
+    pub fn resize(&mut self, id: Id, length: u64) {
+        let kind = self.object(id).kind;
+        let (words, count) = (self.object(id).words.len(), kind.whole_words(length) as usize);
+        (count..words).for_each(|index| self.store(id, index as u64 * 8, Word::Raw(0)));
+        let object = self.objects[id as usize].as_mut().expect("just looked at");
+        object.words.resize(count, Word::Raw(0));
+        object.words[(kind.shape().length_offset / 8) as usize] = Word::Raw(length);
+        object.length = length;
+    }
+
+    /// A new object has the words of another, so many elements, and zeros behind them.
+    pub fn take_words(&mut self, new: Id, old: Id, elements: u64) {
+        let kind = self.object(new).kind;
+        let (kept, count) = (kind.whole_words(elements), self.object(new).words.len() as u64);
+        for index in 0..count {
+            let word = if index < kept { self.load(old, index * 8) } else { Word::Raw(0) };
+            if index * 8 != kind.shape().length_offset {
+                self.store(new, index * 8, word);
+            }
+        }
+    }
+
     /// The word at `offset`.
     pub fn load(&self, id: Id, offset: u64) -> Word {
         self.object(id).words[(offset / 8) as usize]

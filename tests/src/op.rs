@@ -81,6 +81,8 @@ pub enum Op {
     Copy { to: Place, from: Place, count: u32 },
     /// `tally_fill_refs`: one word into up to `count` neighbouring slots.
     Fill { place: Place, count: u32, value: Value },
+    /// `tally_resize`: the object in a slot has that many elements.
+    Resize { place: Place, length: u32 },
     /// Plain stores of new data into the words that are not references.
     Scribble { object: Register, data: u32 },
     /// A register from another, or null.
@@ -121,7 +123,7 @@ impl Op {
     /// Objects it allocates: the cost for a heap that stops at every safepoint.
     pub fn allocations(self) -> u64 {
         match self {
-            Op::Allocate { .. } | Op::AllocateInto { .. } => 1,
+            Op::Allocate { .. } | Op::AllocateInto { .. } | Op::Resize { .. } => 1,
             Op::Garbage { count, .. } | Op::Ring { count, .. } | Op::List { count, .. } => u64::from(count),
             Op::Hub { count, .. } => u64::from(count) + 2,
             Op::Tree { depth, .. } => 2 << depth.min(12),

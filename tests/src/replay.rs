@@ -22,6 +22,7 @@ mod control;
 mod effects;
 mod finalizers;
 mod handles;
+mod resize;
 mod services;
 mod weak_state;
 
@@ -166,6 +167,7 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             Op::Swap { a, b } => self.swap(a, b),
             Op::Copy { to, from, count } => self.copy(to, from, count),
             Op::Fill { place, count, value } => self.fill(place, count, value),
+            Op::Resize { place, length } => self.resize(place, length),
             Op::Scribble { object, data } => {
                 self.scribble(object, data);
                 Ok(())

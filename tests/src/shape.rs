@@ -66,6 +66,10 @@ pub enum Kind {
     Owner,
     /// The same, finalized only when registered.
     Requested,
+    /// A word of data, then two `{tag, pointer}` pairs that the descriptor describes, with data between.
+    Valued,
+    /// A length and a described pair, then records of pair, data, pair.
+    ValueRecords,
     /// The runtime's weak reference.
     Weak,
     /// The runtime's weak reference with a callback.
@@ -154,7 +158,7 @@ impl Kind {
     pub const BUILTIN: [Kind; 4] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap];
 
     /// All kinds that a program can describe, in the order of their descriptors.
-    pub const ALL: [Kind; 27] = [
+    pub const ALL: [Kind; 29] = [
         Kind::Empty,
         Kind::Leaf,
         Kind::Link,
@@ -182,6 +186,8 @@ impl Kind {
         Kind::Newest,
         Kind::Owner,
         Kind::Requested,
+        Kind::Valued,
+        Kind::ValueRecords,
     ];
 
     /// All kinds whose objects are gone as soon as they are found dead.
@@ -218,6 +224,11 @@ impl Kind {
     pub fn weak_offset(self, slot: u32) -> Option<u64> {
         let weak = self.shape().weak;
         (!weak.is_empty()).then(|| u64::from(weak[slot as usize % weak.len()]))
+    }
+
+    /// Whether the descriptor describes its pairs, and no trace function reads them.
+    pub fn has_described_pairs(self) -> bool {
+        matches!(self, Kind::Valued | Kind::ValueRecords)
     }
 
     /// Whether objects of this kind have a tail of a length chosen at allocation.
@@ -310,7 +321,7 @@ const PLAIN: Shape = Shape {
 /// An object with a finalizer: two references, its deed, data.
 const FINALIZED: Shape = Shape { size: 32, refs: &[0, 8], ..PLAIN };
 
-static SHAPES: [Shape; 31] = [
+static SHAPES: [Shape; 33] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -338,6 +349,16 @@ static SHAPES: [Shape; 31] = [
     Shape { name: c"newest", finalizer: Some(Finalizes::Reverse), ..FINALIZED },
     Shape { name: c"owner", finalizer: Some(Finalizes::OwnerFirst), ..FINALIZED },
     Shape { name: c"requested", finalizer: Some(Finalizes::Registered), ..FINALIZED },
+    Shape { name: c"valued", size: 48, encoding: Encoding::Pairs, refs: &[16, 40], ..PLAIN },
+    Shape {
+        name: c"value-records",
+        size: 24,
+        encoding: Encoding::Pairs,
+        refs: &[16],
+        stride: 40,
+        element_refs: &[8, 32],
+        ..PLAIN
+    },
     Shape { name: c"weak reference", size: 24, weak: &[0], hidden: &[8, 16], ..PLAIN },
     Shape { name: c"weak reference with callback", size: 32, weak: &[0], hidden: &[8, 16, 24], ..PLAIN },
     Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },

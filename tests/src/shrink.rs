@@ -71,6 +71,7 @@ fn numbers(op: &mut Op) -> Vec<&mut u32> {
         Op::Allocate { length, .. } => vec![length],
         Op::AllocateInto { length, place, .. } => vec![length, &mut place.slot],
         Op::Garbage { length, count, .. } => vec![length, count],
+        Op::Resize { place, length } => vec![&mut place.slot, length],
         Op::Load { place, .. } | Op::Write { place, .. } => vec![&mut place.slot],
         Op::Swap { a, b } => vec![&mut a.slot, &mut b.slot],
         Op::Copy { to, from, count } => vec![&mut to.slot, &mut from.slot, count],

@@ -121,8 +121,23 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
     let any = proptest::sample::select(&Kind::ALL[..]);
     let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf, Kind::Link]);
     let favourites = match taste {
-        Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray, Kind::WideRecords, Kind::AlignedArray],
-        Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray, Kind::HugeTraced],
+        Taste::Arrays => vec![
+            Kind::Array,
+            Kind::Records,
+            Kind::TracedArray,
+            Kind::WideRecords,
+            Kind::ValueRecords,
+            Kind::AlignedArray,
+        ],
+        Taste::Tagged => vec![
+            Kind::Tagged,
+            Kind::Boxed,
+            Kind::Traced,
+            Kind::TracedArray,
+            Kind::HugeTraced,
+            Kind::Valued,
+            Kind::ValueRecords,
+        ],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],
         Taste::Weak => vec![Kind::Pair, Kind::Watcher, Kind::Keyed, Kind::Link],
@@ -171,7 +186,9 @@ fn block_move() -> impl Strategy<Value = Op> {
         Op::Copy { to, from, count }
     });
     let fill = (place(), count, value()).prop_map(|(place, count, value)| Op::Fill { place, count, value });
-    prop_oneof![2 => copy, 2 => shift, 2 => fill]
+    let length = prop_oneof![4 => 0u32..12, 4 => 12u32..200, 2 => 200u32..6000];
+    let resize = (place(), length).prop_map(|(place, length)| Op::Resize { place, length });
+    prop_oneof![2 => copy, 2 => shift, 2 => fill, 3 => resize]
 }
 
 fn roots() -> impl Strategy<Value = Op> {

@@ -163,6 +163,10 @@ impl HeapUnderTest for TallyHeap {
         self.mutator.write(object(address), object(address).slot(offset), word);
     }
 
+    fn store_pair(&mut self, address: u64, offset: u64, pair: [u64; 2]) {
+        self.mutator.heap().write_pair(object(address), object(address).slot(offset), pair);
+    }
+
     fn store_data(&mut self, address: u64, offset: u64, word: u64) {
         object(address).slot(offset).store(word);
     }
@@ -177,6 +181,16 @@ impl HeapUnderTest for TallyHeap {
         let target = object(address);
         // SAFETY: the driver names words inside a reachable object.
         unsafe { self.mutator.fill_refs(target, target.slot(offset), word, words) };
+    }
+
+    fn resize(&mut self, address: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal> {
+        let (owner, slot) = (object(address), object(address).slot(offset));
+        if self.mutator.heap().resize_refuses(owner, slot).is_some() {
+            return Ok(None);
+        }
+        let resized = self.mutator.heap().resize(owner, slot, length)?;
+        self.note_class_of(resized.type_info(), length);
+        Ok(Some(resized.address()))
     }
 
     fn push_root(&mut self, address: Option<u64>) {

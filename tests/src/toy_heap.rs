@@ -278,6 +278,24 @@ impl HeapUnderTest for ToyHeap {
         (0..words).for_each(|index| self.store_data(object, offset + 8 * index, word));
     }
 
+    fn resize(&mut self, object: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal> {
+        let word = self.load(object, offset);
+        let shape = self.objects[&object].kind.shape();
+        let tag = if shape.encoding == Encoding::Pairs { self.load(object, offset - 8) } else { 0 };
+        let old = shape.decode(tag, word).expect("the driver names a reference");
+        if self.has_identity(old) {
+            return Ok(None);
+        }
+        let kind = self.objects[&old].kind;
+        let new = self.allocate(kind, length)?;
+        let mut words = self.objects[&old].words.clone();
+        words.resize((kind.payload_bytes(length) / 8) as usize, 0);
+        words[(kind.shape().length_offset / 8) as usize] = length;
+        self.objects.get_mut(&new).expect("just made").words = words;
+        self.store(object, offset, word - old + new);
+        Ok(Some(new))
+    }
+
     fn push_root(&mut self, object: Option<u64>) {
         self.roots.push(object);
     }

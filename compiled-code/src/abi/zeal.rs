@@ -118,6 +118,18 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
     unsafe { thread_heap() }.check_write(object, slot, words, unsafe { &*site });
 }
 
+/// `void tally_zeal_pair(const void *object, uint64_t first, uint64_t second, const tally_site *site)`: stops if the pair, which
+/// tally_write_pair is about to write into `object`, refers to a dead object, or one of another thread's heap.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_pair(object: u64, first: u64, second: u64, site: *const Site) {
+    // SAFETY: by the caller's promise.
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    unsafe { thread_heap() }.check_pair(object, [first, second], unsafe { &*site });
+}
+
 /// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be
 /// stored there plainly.
 ///

@@ -29,7 +29,7 @@ use tally_heap::descriptor::{TraceFunction, TraceVisit};
 use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range;
-use tally_heap::type_registry::{Reading, TypeInfo};
+use tally_heap::type_registry::{Reading, Tracer, TypeInfo};
 use tally_heap::{ObjectRef, Slot};
 
 /// `void visit(void **slot, const void *meta)`.
@@ -216,7 +216,7 @@ fn object_in(slot: *const u64) -> Option<ObjectRef> {
 }
 
 fn is_typed_by_roots(info: &TypeInfo) -> bool {
-    matches!(info.reading, Reading::Traced(function) if std::ptr::fn_addr_eq(function, trace as TraceFunction))
+    matches!(info.reading, Reading::Traced(Tracer::Function(function)) if std::ptr::fn_addr_eq(function, trace as TraceFunction))
 }
 
 /// The last word of such an object.

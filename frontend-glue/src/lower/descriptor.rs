@@ -47,7 +47,8 @@ impl Descriptor {
             return None;
         }
         let count = field(offset_of!(RawDescriptor, ref_count))?;
-        let by_trace = field(offset_of!(RawDescriptor, slot_kind))? == SlotKind::Trace as u64;
+        // Offsets name no words that are references by themselves.
+        let by_trace = field(offset_of!(RawDescriptor, slot_kind))? >= SlotKind::Trace as u64;
         let references = if by_trace {
             None
         } else if count == 0 {

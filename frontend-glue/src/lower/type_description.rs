@@ -65,6 +65,17 @@ pub enum Slots {
     /// A reference, or null.
     #[default]
     Pointer,
+    /// A reference if the bits of `mask` in the word beside are `pattern`, and the bits of `pointer` are not all zero.
+    Pairs {
+        /// Bits of the tag that tell.
+        mask: u64,
+        /// Their value beside a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+        /// Whether the tag is the word behind, or before.
+        is_behind: bool,
+    },
     /// A reference if the bits of `mask` are `pattern`, and the bits of `pointer`, which are the address, are not all
     /// zero.
     Tagged {
@@ -177,6 +188,10 @@ impl TypeDescription {
                 (SlotKind::Tagged, [*mask, *pattern, *pointer], None)
             }
             Slots::Tagged { mask, pattern, pointer, .. } => (SlotKind::NanBoxed, [*mask, *pattern, *pointer], None),
+            Slots::Pairs { mask, pattern, pointer, is_behind } => {
+                let kind = if *is_behind { SlotKind::TagBehind } else { SlotKind::TagBefore };
+                (kind, [*mask, *pattern, *pointer], None)
+            }
             Slots::Trace(function) => (SlotKind::Trace, [0; 3], Some(function)),
         };
         let record = module.structure_constant(&[

@@ -25,11 +25,12 @@ use crate::llvm::{Builder, Opcode, TypeKind, Value};
 use sites::Sites;
 
 /// The functions that are declared before the first function is lowered, so that calls of them are recognised.
-pub(super) const ENTRY_POINTS: [&str; 10] = [
+pub(super) const ENTRY_POINTS: [&str; 11] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
     "tally_zeal_access",
     "tally_zeal_value",
+    "tally_zeal_pair",
     "tally_zeal_words",
     "tally_zeal_word",
     "tally_zeal_write",
@@ -66,6 +67,9 @@ const TAKE_LIVE_OBJECTS: [&str; 23] = [
     "tally_weak_new_with",
     "tally_weak_write",
 ];
+
+/// Functions of the runtime that write to the slot of an object which they are given.
+const RESIZE: [&str; 3] = ["tally_rehash", "tally_resize", "tally_try_resize"];
 
 /// Inserts an epoch after each safepoint of a managed function.
 pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
@@ -209,6 +213,14 @@ impl Checks<'_> {
                         &[call.argument(0), call.argument(2), call.argument(3)],
                     );
                 }
+            }
+            Callee::Runtime(_) if call.callee().name() == "tally_write_pair" => {
+                let two = self.builder.i64(2);
+                self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
+                self.insert(instruction, "tally_zeal_pair", &[call.argument(0), call.argument(2), call.argument(3)]);
+            }
+            Callee::Runtime(_) if RESIZE.contains(&call.callee().name().as_str()) => {
+                self.barrier(instruction, call.argument(0), call.argument(1), None);
             }
             Callee::Runtime(_) if TAKE_LIVE_OBJECTS.contains(&call.callee().name().as_str()) => {
                 for argument in call.arguments().into_iter().filter(|&argument| !is_elsewhere(argument)) {

@@ -127,6 +127,12 @@ impl LargeSpace {
         object.type_info().cell_bytes_of(object)
     }
 
+    /// Payload bytes that the blocks of an object have room for.
+    pub(crate) fn room_of(&self, object: ObjectRef, info: &TypeInfo) -> u64 {
+        let entry = self.objects[Self::place(object)].as_ref().expect("a large object is in the table");
+        u64::from(entry.blocks) * BLOCK_BYTES - payload_offset(info)
+    }
+
     /// The live object in whose run `address` lies.
     pub fn object_at(&self, address: u64) -> Option<ObjectRef> {
         let holds = |entry: &&LargeObject| {

@@ -6,6 +6,7 @@
 
 pub mod block;
 pub mod collection;
+mod resize;
 mod retire;
 mod room;
 mod safepoint;

@@ -46,6 +46,7 @@ mod protected;
 mod quick_drain;
 mod reclaim;
 mod release_stack;
+mod resize;
 mod safepoint;
 pub mod touched;
 

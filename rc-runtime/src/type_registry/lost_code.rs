@@ -7,7 +7,7 @@
 
 use crate::descriptor::TraceFunction;
 use crate::fatal::{self, STATUS_VIOLATION};
-use crate::type_registry::{Reading, TypeInfo};
+use crate::type_registry::{Reading, Tracer, TypeInfo};
 use std::ffi::CStr;
 
 /// Where the code of a type was.
@@ -21,7 +21,7 @@ pub(super) struct LostCode {
 impl TypeInfo {
     /// Notes that the last module goes that has this type, with the trace function's code.
     pub fn note_lost_code(&self, module: &str) {
-        if let Reading::Traced(trace) = self.reading {
+        if let Reading::Traced(Tracer::Function(trace)) = self.reading {
             _ = self.lost.set(LostCode { module: module.into(), library: library_of(trace) });
         }
     }

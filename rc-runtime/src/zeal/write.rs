@@ -15,7 +15,7 @@ use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::ObjectRef;
-use crate::type_registry::{Reading, TypeInfo};
+use crate::type_registry::{Reading, Tracer, TypeInfo};
 
 /// How words come to be where they are.
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +103,15 @@ impl Heap {
         }
     }
 
+    /// A pair is about to be written into `object`: if its tag says in its type that it is a reference, that is alive.
+    pub fn check_pair(&self, object: u64, pair: [u64; 2], site: &Site) {
+        let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
+        if let Reading::Traced(Tracer::Pairs(pairs)) = birth.info().reading {
+            // SAFETY: two words.
+            self.check_access(unsafe { pairs.reference_in(&raw const pair as u64) }, site);
+        }
+    }
+
     /// `bytes` bytes are about to be written to `to`, without the barrier.
     pub fn check_plain_write(&self, to: u64, bytes: u64, how: Plainly, site: &Site) {
         let Some(zeal) = &self.zeal else { return };
@@ -113,6 +122,9 @@ impl Heap {
         let Some((start, birth)) = zeal.find(to) else { return };
         // SAFETY: [HEADER] a registered object, alive, as just checked.
         let object = unsafe { ObjectRef::from_address(start) };
+        if zeal.filled == Some(object) && to.saturating_add(bytes) <= birth.end {
+            return;
+        }
         let is_fresh = self.is_written_plainly(object);
         if matches!(birth.info().reading, Reading::Traced(_)) || is_fresh && !matches!(how, Plainly::Store(_)) {
             return;

@@ -50,6 +50,13 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 
     pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
         let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
+        if self.model.object(id).kind.has_described_pairs() {
+            let kind = self.model.object(id).kind;
+            stores.sort_unstable_by_key(|(offset, _)| *offset);
+            let pair = [stores[0], stores[1]].map(|(_, word)| self.bits(kind, word));
+            stores.iter().for_each(|&(offset, word)| self.model.store(id, offset, word));
+            return self.heap.store_pair(self.addresses[id as usize], offset - 8, pair);
+        }
         if self.heap.deaths() == Deaths::Deferred {
             // Any order is allowed there.
             stores.sort_unstable_by_key(|(offset, _)| *offset);
@@ -106,7 +113,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         };
         let (to_object, from_object) = (self.model.object(to), self.model.object(from));
         let (to_kind, from_kind) = (to_object.kind, from_object.kind);
-        let run = if matches!(to_kind, Kind::Records | Kind::TracedArray | Kind::WideRecords) && to_kind == from_kind {
+        let run = if has_records(to_kind) && to_kind == from_kind {
             copy_elements(to_kind, (to_slot, to_object.length), (from_slot, from_object.length), count)
         } else if to_kind.shape().encoding == from_kind.shape().encoding
             && to_kind.shape().encoding != Encoding::Pairs
@@ -157,6 +164,11 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 }
 
 /// Offsets and words of a copy of whole elements, from the element of one slot to that of another.
+/// Whether its elements are copied whole.
+fn has_records(kind: Kind) -> bool {
+    matches!(kind, Kind::Records | Kind::TracedArray | Kind::WideRecords | Kind::ValueRecords)
+}
+
 fn copy_elements(kind: Kind, to: (u64, u64), from: (u64, u64), count: u32) -> Option<(u64, u64, u64)> {
     let shape = kind.shape();
     let element =

@@ -41,6 +41,13 @@ impl ToyHeap {
         fails && self.fault != Some(Fault::NeverFails)
     }
 
+    /// Whether a weak slot or an entry leads to the object, or a weak slot lies in it.
+    pub(super) fn has_identity(&self, address: u64) -> bool {
+        let in_slot = self.services.weak.iter().any(|((holder, _), (target, _))| [*holder, *target].contains(&address));
+        let leads = |(key, value): (&u64, &u64)| [*key, *value].contains(&address);
+        in_slot || self.services.maps.values().any(|(_, entries)| entries.iter().any(leads))
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.services.stopped
     }

@@ -60,6 +60,18 @@ fn a_program_interns_texts_in_a_weak_set() {
     in_every_way("weak_set.c");
 }
 
+/// As Lua's: in fields, arrays, nodes and roots, the tag a byte behind the word.
+#[test]
+fn a_program_keeps_values_of_a_tag_and_a_word() {
+    in_every_way("pairs.c");
+}
+
+/// Lists, nodes and texts of a table grow, are placed anew, and shrink.
+#[test]
+fn a_program_resizes_the_storage_of_its_tables() {
+    in_every_way("resize.c");
+}
+
 /// Names of fields and lines of roots are there, since the program asks.
 #[test]
 fn a_program_asks_why_its_objects_are_alive() {

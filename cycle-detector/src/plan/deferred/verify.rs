@@ -15,7 +15,7 @@ use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::report::violation::Violation;
-use tally_heap::type_registry::Reading;
+use tally_heap::type_registry::{Reading, Tracer};
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -99,7 +99,7 @@ fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
 fn is_armed(object: ObjectRef) -> bool {
     let info = object.type_info();
     match info.reading {
-        Reading::Traced(_) => UNLOGGED.get(object.granule()),
+        Reading::Traced(Tracer::Function(_)) => UNLOGGED.get(object.granule()),
         _ => info.reference_slots(object).iter().all(|slot| UNLOGGED.get(slot.granule())),
     }
 }

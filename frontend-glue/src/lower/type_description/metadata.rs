@@ -116,11 +116,16 @@ fn how_slots_are_read(kind: &str, [mask, pattern, pointer]: [u64; 3], trace: Opt
         ("trace", None) => Err("\"slots\" is \"trace\", and the key \"trace\" names no function".into()),
         ("pointer", None) if !has_masks => Ok(Slots::Pointer),
         ("tagged" | "nan-boxed", None) => Ok(Slots::Tagged { mask, pattern, pointer, nan_boxed: kind == "nan-boxed" }),
-        ("pointer" | "tagged" | "nan-boxed", Some(_)) => {
+        ("tag-before" | "tag-behind", None) => {
+            Ok(Slots::Pairs { mask, pattern, pointer, is_behind: kind == "tag-behind" })
+        }
+        ("pointer" | "tagged" | "nan-boxed" | "tag-before" | "tag-behind", Some(_)) => {
             Err(format!("the key \"trace\" names a function, and \"slots\" is \"{kind}\""))
         }
         ("pointer" | "trace", _) => Err(format!("masks are of no use where \"slots\" is \"{kind}\"")),
-        _ => Err(format!("the value of \"slots\" is \"{kind}\"; known are pointer, tagged, nan-boxed, trace")),
+        _ => Err(format!(
+            "the value of \"slots\" is \"{kind}\"; known are pointer, tagged, nan-boxed, tag-before, tag-behind, trace"
+        )),
     }
 }
 

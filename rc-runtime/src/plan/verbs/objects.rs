@@ -62,6 +62,14 @@ impl Heap {
         }
     }
 
+    /// Whether the object may have a cell of `cell` bytes where it lies; it has one then.
+    pub(crate) fn has_room_in_place(&mut self, info: &TypeInfo, object: ObjectRef, cell: u64) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.stretch_newest(info, object, cell),
+            Plan::Prompt => self.has_room_in_cell(info, object, cell),
+        }
+    }
+
     /// Notes that a new object has its first record, or may have one from now on.
     #[inline(always)]
     pub(crate) fn note_special_birth(&mut self, object: ObjectRef) {

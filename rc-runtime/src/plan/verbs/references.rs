@@ -3,6 +3,7 @@
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::plan::{Plan, trace};
+use crate::type_registry::TypeInfo;
 
 impl Heap {
     /// Holds the object for the runtime itself: while the program is called with it, or while a test looks at it.
@@ -102,6 +103,28 @@ impl Heap {
         slot.store(word);
     }
 
+    /// Writes two words that lie side by side in `object`: a pair of a tag and a word, in the order of memory. No pass sees one of
+    /// them without the other.
+    #[inline(always)]
+    pub fn write_pair(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
+        if Heap::must_log(slot) || self.counts_writes() {
+            return self.write_pair_slowly(object, slot, pair);
+        }
+        slot.store_pair(pair);
+    }
+
+    #[inline(never)]
+    fn write_pair_slowly(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
+        match self.plan() {
+            Plan::Deferred => {
+                self.log_slow(object, slot);
+                slot.store_pair(pair);
+            }
+            Plan::Prompt => self.write_pair_counted(object, slot, pair),
+            Plan::Trace => slot.store_pair(pair),
+        }
+    }
+
     /// Whether every write is counted, and none is a plain store.
     #[inline(always)]
     fn counts_writes(&self) -> bool {
@@ -144,6 +167,36 @@ impl Heap {
             Plan::Prompt => self.fill_counted(object, target, word, count),
             Plan::Trace => trace::fill_words(object, target, word, count),
         }
+    }
+
+    /// Releases what elements at the payload's `bytes` hold, which are about to go.
+    pub(crate) fn release_elements(&mut self, info: &TypeInfo, object: ObjectRef, bytes: std::ops::Range<u64>) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => {}
+            Plan::Prompt => self.release_elements_counted(info, object, bytes),
+        }
+    }
+
+    /// The references that were copied from `old` to a new object get the counts that they need; so many bytes of the
+    /// payload of `old` were `kept`, or its elements have other places.
+    pub(crate) fn hand_over(&mut self, info: &TypeInfo, old: ObjectRef, new: ObjectRef, kept: Option<u64>) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => {}
+            Plan::Prompt => self.hand_over_counted(info, old, new, kept),
+        }
+    }
+
+    /// Writes the word of a new object that its maker owns into a slot of `owner` that refers to `old`.
+    pub(crate) fn put_in_place_of(&mut self, owner: ObjectRef, slot: Slot, word: u64, old: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.write(owner, slot, word),
+            Plan::Prompt => self.put_in_place_counted(slot, word, old),
+        }
+    }
+
+    /// Releases a new object that its maker owns.
+    pub(crate) fn give_up_owned(&mut self, object: ObjectRef) {
+        self.recount_handle(None, Some(object));
     }
 
     /// Whether native code may write references into the object without the barrier, as it is now.

@@ -7,7 +7,7 @@ use crate::memory::heap_walk::HeapWalk;
 use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, Slot, prompt_flag};
 use crate::plan::prompt::CellSpace;
-use crate::type_registry::{Reading, TypeInfo};
+use crate::type_registry::{Reading, Tracer, TypeInfo};
 use crate::visit::Part;
 
 impl Heap {
@@ -128,6 +128,24 @@ impl Heap {
         }
     }
 
+    /// The counted form of [`write_pair`](Self::write_pair).
+    pub(crate) fn write_pair_counted(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
+        let info = object.type_info();
+        let Reading::Traced(Tracer::Pairs(pairs)) = info.reading else {
+            let offset = slot.address() - object.address();
+            if let Reading::Traced(_) = info.reading {
+                return self.write_traced(object, offset..offset + 16, || slot.store_pair(pair));
+            }
+            self.write_counted(object, slot, pair[0]);
+            return self.write_counted(object, object.slot(offset + 8), pair[1]);
+        };
+        // SAFETY: [HEADER] the pair is one of this object's, and so is what it is about to hold.
+        let [new, old] = unsafe { [pairs.target_in(&raw const pair as u64), pairs.target_in(slot.address())] };
+        new.into_iter().for_each(ObjectRef::increment_exact);
+        slot.store_pair(pair);
+        old.into_iter().for_each(|old| self.decrement_exact(old));
+    }
+
     /// The counted form of [`copy_references`](Self::copy_references).
     pub(crate) fn copy_counted(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         let info = object.type_info();
@@ -192,7 +210,7 @@ impl Heap {
 
     /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is
     /// only noted, not freed.
-    pub(in crate::plan::prompt::count) fn release_slots(
+    pub(in crate::plan::prompt) fn release_slots(
         &mut self,
         info: &TypeInfo,
         object: ObjectRef,
