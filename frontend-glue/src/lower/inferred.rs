@@ -17,6 +17,7 @@
 //! object's address, or none of the heap's. Plain pointers are passed into objects too often for that (`hash(name->bytes)`):
 //! a caller keeps the bases of its plain arguments while the call runs, and the callee has no roots of them.
 
+pub(super) mod again;
 mod asked_bases;
 mod bases;
 mod local_memory;
@@ -163,7 +164,7 @@ impl Inference<'_> {
         let bases = Bases::find(&self.builder, &self.references, &flow);
         typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
         asked_bases::answer(&self.builder, &bases, function);
-        let needs = Needs::find(&self.callees, &flow, &bases);
+        let needs = Needs::find(&self.callees, &flow, &bases, None);
         let webs = Webs::of(&flow, &bases, &needs);
         placement::place(&self.builder, &flow, &bases, &needs, &webs, self.plan);
     }

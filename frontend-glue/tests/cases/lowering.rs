@@ -21,6 +21,7 @@
 //! ; OPTIONS: zeal fs=-64 all-roots tail-calls gc-name=mine   how it is lowered
 //! ; OPTIONS: plan=refcount-prompt patterns=none|all|moves,lazy-roots,…   with which counts
 //! ; OPTIONS: stack-objects           objects that cannot escape are on the stack
+//! ; OPTIONS: roots=auto              every pointer gets a root
 //! ; OPTIONS: operations              the operations on counts are looked at, before they become code
 //! ; UNTOUCHED                        the module comes out as it went in
 //! ```
@@ -42,7 +43,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use tally_kit::situation::programs_in;
 use tally_kit::tally_command::source_tree;
-use tally_llvm::lower::{ContextAccess, LowerOptions, Plan, count, lower};
+use tally_llvm::lower::{ContextAccess, LowerOptions, Plan, Roots, count, lower};
 use tally_llvm::verify::{verify_lowered, verify_source};
 
 /// Each file, and the check of the check.
@@ -233,6 +234,7 @@ fn option(options: &mut LowerOptions, word: &str) {
         ("fs", offset) => options.context = ContextAccess::FsOffset(offset.parse().expect("an offset")),
         ("plan", plan) => options.gc_names.push(("refcount".to_owned(), plan.parse().expect("a plan"))),
         ("patterns", names) => options.patterns = names.parse().expect("names of patterns"),
+        ("roots", _) => options.roots = Roots::Auto,
         ("stack-objects", _) => options.stack_objects = true,
         ("operations", _) => options.stop_at_counts = true,
         ("gc-name", name) => options.gc_names.push((name.to_owned(), Plan::Deferred)),

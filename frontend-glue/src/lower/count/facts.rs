@@ -11,13 +11,13 @@
 //! For callers elsewhere the contract holds: a wrapper of the old name releases the count, so that the object, if that
 //! was the last count, waits on the pending list for the caller to root it.
 
+mod owned_results;
+
 use super::Patterns;
 use super::inferred_leaves;
-use super::ownership::replaced_in;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
-use crate::llvm::linkage::PrivateMembers;
-use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
+use crate::llvm::{Builder, HandleSet, Module, Type, Value, Visibility};
 use crate::lower::exposure::may_be_a_leaf;
 use crate::verify::library;
 use crate::verify::source::exceptions;
@@ -83,7 +83,7 @@ impl Facts {
             });
         }
         if patterns.owned_results {
-            facts.owned_results = owned_results(callees, managed, patterns.moves);
+            facts.owned_results = owned_results::find(callees, managed, patterns.moves);
             for function in managed.clone() {
                 if facts.owned_results.contains(&function) && is_called_from_elsewhere(function, &facts.managed) {
                     let wrapper = wrap(builder, function, &facts.managed);
@@ -201,7 +201,7 @@ impl Facts {
 
     /// Whether a count comes with the result of the call.
     pub(super) fn hands_over(&self, callees: &Callees, call: Call) -> bool {
-        brings_count(callees, &self.owned_results, call)
+        owned_results::brings_count(callees, &self.owned_results, call)
     }
 
     /// Whether the function's callers get a count with its result.
@@ -251,11 +251,6 @@ impl Facts {
 fn landing_type(module: Module) -> Type {
     let own = module.functions().find_map(|function| exceptions::landings(function).next());
     own.map_or_else(|| module.structure(&[module.pointer(), module.integer(32)]), |(_, of)| of)
-}
-
-/// Whether a count comes with the result of the call, given that it does with those of the functions in the set.
-fn brings_count(callees: &Callees, owned_results: &HandleSet<Value>, call: Call) -> bool {
-    matches!(callees.of_call(call), Callee::New | Callee::NewArray) || owned_results.contains(&call.callee())
 }
 
 /// The attributes by which functions and calls make promises; their names are looked up once.
@@ -324,103 +319,6 @@ fn calls_of(function: Value) -> impl Iterator<Item = Call> {
 
 fn callers(function: Value) -> impl Iterator<Item = Value> {
     function.users().filter_map(Value::as_call).map(|call| call.value().function())
-}
-
-/// Functions all of whose results are references, some of which come with a count. There are two fixed points: first
-/// functions are removed that may return something other than references, then those whose results come with a count
-/// are found, beginning with the allocations.
-fn owned_results(callees: &Callees, managed: &[Value], moves: bool) -> HandleSet<Value> {
-    let Some(first) = managed.first() else { return HandleSet::default() };
-    let private = PrivateMembers::of(first.module());
-    let eligible = |function: &Value| {
-        function.value_type().return_type().is_plain_pointer()
-            && !function.value_type().is_variadic()
-            && !function.may_be_overridden()
-            && !private.accompany(*function)
-            && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
-            // A count is passed on at a safepoint: the caller of a leaf, or of a function declared as one, takes
-            // none.
-            && calls_of(*function).all(|call| callees.is_safepoint(call))
-            // A block address belongs to a block of this function, whatever its name.
-            && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
-            && function.users().all(|user| !user.is_block_address())
-    };
-    let eligible: Vec<Value> = managed.iter().copied().filter(eligible).collect();
-    let searched = eligible.iter().filter(|_| moves);
-    let taken = searched.flat_map(|&function| replaced_in(callees, function)).collect();
-    let all = largest(eligible.into_iter(), |all, function| {
-        let sources = Sources { callees, functions: all, taken: &taken };
-        results(function).all(|value| sources.is_reference(value))
-    });
-    smallest(&all, |owned, function| {
-        let sources = Sources { callees, functions: owned, taken: &taken };
-        results(function).any(|value| sources.has_count(value))
-    })
-}
-
-fn results(function: Value) -> impl Iterator<Item = Value> {
-    let ends = function.blocks().filter_map(crate::llvm::Block::terminator);
-    ends.filter(|end| end.is(Opcode::LLVMRet)).map(|end| end.operand(0))
-}
-
-struct Sources<'a> {
-    callees: &'a Callees,
-    functions: &'a HandleSet<Value>,
-    /// Loads of fields from which a write takes them, as it looks. On other ways such a word may hold anything: an object of
-    /// another type is read there.
-    taken: &'a HandleSet<Value>,
-}
-
-impl Sources<'_> {
-    fn is_reference(&self, value: Value) -> bool {
-        self.search(value, |_| false, true)
-    }
-
-    fn has_count(&self, value: Value) -> bool {
-        self.search(value, |value| self.comes_with_count(value), false)
-    }
-
-    fn comes_with_count(&self, value: Value) -> bool {
-        self.taken.contains(&value) || self.is_counted_result(value)
-    }
-
-    fn is_counted_result(&self, value: Value) -> bool {
-        value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call))
-    }
-
-    /// Looks through phis. `every`: whether all incoming values are references; otherwise whether any value is
-    /// `wanted`, also by way of a root.
-    fn search(&self, value: Value, wanted: impl Fn(Value) -> bool, every: bool) -> bool {
-        let (mut seen, mut queue) = (HandleSet::default(), vec![value]);
-        while let Some(value) = queue.pop() {
-            if !seen.insert(value) {
-                continue;
-            }
-            if value.is(Opcode::LLVMPHI) {
-                queue.extend(value.incoming().into_iter().map(|(value, _)| value));
-            } else if every {
-                if !(value.is_null() || self.is_counted_result(value) || is_load_of_root(self.callees, value)) {
-                    return false;
-                }
-            } else if wanted(value) {
-                return true;
-            } else if is_load_of_root(self.callees, value) {
-                let stores = value.operand(0).users().filter(|user| user.is(Opcode::LLVMStore));
-                queue.extend(stores.map(|store| store.operand(0)));
-            }
-        }
-        every
-    }
-}
-
-/// Whether the value is the content of a root of one plain reference.
-fn is_load_of_root(callees: &Callees, value: Value) -> bool {
-    value.is(Opcode::LLVMLoad)
-        && value.operand(0).is(Opcode::LLVMAlloca)
-        && value.operand(0).allocated_type().is_plain_pointer()
-        && value.operand(0).users().any(|user| {
-            user.as_call().is_some_and(|call| callees.of_call(call) == Callee::GcRoot && call.argument(1).is_null())
-        })
 }
 
 fn is_called_from_elsewhere(function: Value, managed: &HandleSet<Value>) -> bool {

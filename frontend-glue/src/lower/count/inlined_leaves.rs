@@ -12,6 +12,8 @@
 //! Behind the place of a call in a function that is no leaf stands a mark (`left`), which becomes the stop that stood behind the
 //! call (`stops`): what the leaf has let go of dies there, as before. Leaves that call leaves are taken after those.
 //!
+//! Inferred roots are inferred again where leaves were put in place (`inferred/again.rs`).
+//!
 //! Roots that are no plain references stay where they are, as do functions marked `noinline`, and calls in functions that call
 //! `setjmp`. A leaf with no call left is deleted.
 
@@ -22,7 +24,9 @@ use super::stops::in_flight;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call, Position};
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Value};
+use crate::lower::inferred;
 use crate::lower::roots::rooted_variable;
+use tally_heap::plan::Plan;
 
 /// Instructions of a leaf that is taken, at most.
 const LEAF_MAX: usize = 40;
@@ -37,10 +41,21 @@ pub(in crate::lower) fn put_in_place(builder: &Builder, managed: &mut Vec<Value>
     let callees = Callees::of(module);
     let facts_alone = Patterns { owned_results: false, ..patterns };
     let facts = Facts::of(builder, &callees, &mut managed.clone(), facts_alone);
-    let mut left: Vec<Value> = managed.iter().copied().filter(|&function| facts.is_inferred_leaf(function)).collect();
+    let left: Vec<Value> = managed.iter().copied().filter(|&function| facts.is_inferred_leaf(function)).collect();
     let leaves: HandleSet<Value> = left.iter().copied().collect();
     let taking = Taking { builder, callees: &callees, leaves, no_inline: AttributeKind::named("noinline") };
     let mut more: HandleMap<Value, usize> = HandleMap::default();
+    put_all(&taking, managed, left, &mut more);
+    if inferred::is_done(module) {
+        let grown = managed.iter().copied().filter(|function| more.get(function).is_some_and(|&more| more > 0));
+        let end_of_leaf = Operations::declare(module).function(Operation::Left);
+        inferred::again::infer(builder, grown, Some(end_of_leaf), Plan::Prompt);
+    }
+}
+
+/// Puts the leaves in place that are left, those first that call no others of them.
+fn put_all(taking: &Taking, managed: &mut Vec<Value>, mut left: Vec<Value>, more: &mut HandleMap<Value, usize>) {
+    let module = taking.builder.module();
     for _ in 0..ROUNDS_MAX {
         let waiting: HandleSet<Value> = left.iter().copied().collect();
         let chosen: Vec<Value> = left.iter().copied().filter(|&leaf| taking.fits(leaf, &waiting)).collect();
@@ -48,7 +63,7 @@ pub(in crate::lower) fn put_in_place(builder: &Builder, managed: &mut Vec<Value>
             return;
         }
         left.retain(|leaf| !chosen.contains(leaf));
-        let marked = chosen.iter().map(|&leaf| taking.mark(leaf, &mut more)).filter(|&marked| marked).count();
+        let marked = chosen.iter().map(|&leaf| taking.mark(leaf, more)).filter(|&marked| marked).count();
         if marked == 0 {
             continue;
         }

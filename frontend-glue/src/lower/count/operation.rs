@@ -137,9 +137,14 @@ impl Operations {
         self.functions.get(&call.callee()).copied()
     }
 
+    /// The stand-in of an operation.
+    pub(super) fn function(&self, operation: Operation) -> Value {
+        self.of[&(operation as u8)]
+    }
+
     /// Emits an operation at the builder's position.
     pub(super) fn emit(&self, builder: &Builder, operation: Operation, operands: &[Value]) -> Value {
-        let function = self.of[&(operation as u8)];
+        let function = self.function(operation);
         builder.call(function.value_type(), function, operands)
     }
 

@@ -25,6 +25,7 @@
 mod advances;
 mod edges;
 mod overwritten;
+mod phi_contents;
 mod phis;
 mod places;
 mod safepoint;
@@ -43,7 +44,7 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
-pub(super) use places::{candidates as takeable, may_replace, replaced_in};
+pub(super) use places::{candidates as takeable, may_replace, replaced_at_once, replaced_in};
 use smallvec::SmallVec;
 use state::{Holds, State};
 use walk::Walk;
@@ -86,7 +87,9 @@ impl Ownership<'_> {
     pub(super) fn decide(&self) -> Option<Decisions> {
         let simple = self.roots.iter().enumerate().filter(|(index, _)| self.simple[*index]);
         let slot_of: HandleMap<Value, usize> = simple.map(|(index, root)| (root.slot, index)).collect();
-        let owned_phis = if self.patterns.moves { self.owned_phis(&slot_of) } else { Default::default() };
+        let phi_contents = self.phi_contents(&slot_of);
+        let owned_phis =
+            if self.patterns.moves { self.owned_phis(&slot_of, &phi_contents) } else { Default::default() };
         let nothing = HandleSet::default();
         let takeable = if self.patterns.moves { self.takeable } else { &nothing };
         let mut numbers = HandleMap::default();
@@ -107,6 +110,7 @@ impl Ownership<'_> {
         let mut walk = Walk {
             it: self,
             slot_of,
+            phi_contents,
             owned_phis,
             takeable,
             numbers,

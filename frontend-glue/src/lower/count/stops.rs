@@ -39,7 +39,9 @@ pub(super) fn make(
     asked: &HandleSet<Call>,
 ) {
     if facts.is_inferred_leaf(function) {
-        return;
+        // It may be one only since a wrapper of its name is all that calls it: its callers look for its dead.
+        let is_mark = |call: &Call| operations.of_call(*call) == Some(Operation::Left);
+        return function.calls().filter(is_mark).collect::<Vec<_>>().into_iter().for_each(Call::remove);
     }
     for call in function.calls().collect::<Vec<_>>() {
         if callees.of_call(call) == Callee::Poll && !asked.contains(&call) {

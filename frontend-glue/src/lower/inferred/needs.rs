@@ -25,14 +25,15 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    pub(super) fn find(callees: &Callees, flow: &Flow, bases: &Bases) -> Needs {
+    /// `end_of_leaf` marks a place where the objects die that a leaf has let go of, unless they are in flight there.
+    pub(super) fn find(callees: &Callees, flow: &Flow, bases: &Bases, end_of_leaf: Option<Value>) -> Needs {
         let count = bases.all.len();
         let none = vec![BitSet::empty(count); flow.blocks.len()];
         let mut needs = Needs { of_safepoints: HandleMap::default(), at_begin: none.clone(), at_end: none };
         if count == 0 {
             return needs;
         }
-        let code = Code { callees, flow, bases };
+        let code = Code { callees, flow, bases, end_of_leaf };
         let live = code.live_ends();
         for block in 0..flow.reachable {
             let mut live = live[block].clone();
@@ -125,11 +126,18 @@ struct Code<'a> {
     callees: &'a Callees,
     flow: &'a Flow,
     bases: &'a Bases,
+    end_of_leaf: Option<Value>,
 }
 
 impl Code<'_> {
     fn safepoint(&self, instruction: Value) -> Option<Call> {
-        instruction.as_call().filter(|&call| self.callees.is_safepoint(call) && !call.is_musttail())
+        let call = instruction.as_call()?;
+        let is_safepoint = self.callees.is_safepoint(call) && !call.is_musttail() || self.ends_leaf(call);
+        is_safepoint.then_some(call)
+    }
+
+    fn ends_leaf(&self, call: Call) -> bool {
+        self.end_of_leaf == Some(call.callee())
     }
 
     /// For each block the bases that are live where it ends.
@@ -175,6 +183,11 @@ impl Code<'_> {
         let mut needed = live_after.clone();
         if let Some(result) = self.bases.number_of(call.value()) {
             needed.remove(result);
+        }
+        if self.ends_leaf(call) {
+            let in_flight = call.arguments().into_iter().filter_map(|it| self.bases.number_of(it));
+            in_flight.for_each(|base| needed.remove(base));
+            return needed;
         }
         let arguments = call.arguments().into_iter().filter(|&it| !callee_protects(self.callees, call, it));
         // Who reads deoptimisation state does so while the callee runs.

@@ -2,10 +2,10 @@
 //!
 //! A base that shares its slot with none is stored once, at the last place that lies on every path to the safepoints that
 //! need it and runs no more often than its definition does. In a larger web each member is stored where it is defined; a
-//! phi is not, if all that it takes is in the web.
+//! phi is not, if all that it takes is in the web, or null where the slot holds null.
 //!
 //! Under the prompt plan a slot holds a count, so null is stored where nothing of its web is wanted any longer: the
-//! object may die there, and not at the function's end.
+//! object may die there, and not at the function's end. So a slot holds null wherever nothing of its web is wanted.
 
 use super::bases::{Bases, place_behind};
 use super::needs::{Needs, backwards};
@@ -24,12 +24,16 @@ pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs
         return;
     }
     let dominators = Dominators::of(flow);
-    let mut placement = Placement { builder, flow, bases, needs, webs, dominators, slots: HandleMap::default() };
+    let empties = match plan {
+        Plan::Prompt => true,
+        Plan::Deferred | Plan::Trace => false,
+    };
+    let slots = HandleMap::default();
+    let mut placement = Placement { builder, flow, bases, needs, webs, dominators, empties, slots };
     let places: Vec<(usize, Value, Value)> = needed.iter().flat_map(|&web| placement.stores(web)).collect();
     needed.iter().for_each(|&web| placement.add_slot(web));
-    match plan {
-        Plan::Prompt => placement.empty_slots(&places),
-        Plan::Deferred | Plan::Trace => {}
+    if empties {
+        placement.empty_slots(&places);
     }
     for (web, value, before) in places {
         builder.before(before);
@@ -52,6 +56,8 @@ struct Placement<'a> {
     needs: &'a Needs,
     webs: &'a Webs,
     dominators: Dominators,
+    /// Whether a slot is emptied where nothing of its web is wanted any longer.
+    empties: bool,
     slots: HandleMap<usize, Value>,
 }
 
@@ -83,9 +89,12 @@ impl Placement<'_> {
     /// Whether the slot holds the value of a phi where that is defined.
     fn is_there(&self, base: Value, web: usize) -> bool {
         let is_in_web = |value: Value| self.bases.number_of(value).is_some_and(|it| self.webs.of[it] == Some(web));
-        let is_reached = |from| self.flow.number(from) < self.flow.reachable;
+        let is_empty = |from: usize| !self.webs.members[web].iter().any(|&it| self.needs.at_end[from].contains(it));
         base.is(Opcode::LLVMPHI)
-            && base.incoming().into_iter().all(|(value, from)| is_in_web(value) || !is_reached(from))
+            && base.incoming().into_iter().all(|(value, from)| {
+                let from = self.flow.number(from);
+                is_in_web(value) || from >= self.flow.reachable || self.empties && value.is_null() && is_empty(from)
+            })
     }
 
     /// The last place on every path to the safepoints that need a base, in no loop that its definition is not in.
@@ -110,11 +119,20 @@ impl Placement<'_> {
     /// Stores null where nothing of a slot's web is wanted any longer, and the function goes on.
     fn empty_slots(&self, stores: &[(usize, Value, Value)]) {
         let filled: HandleSet<(usize, Value)> = stores.iter().map(|&(web, _, before)| (web, before)).collect();
+        // A slot that is filled at one place holds null before it.
+        let alone = |web: usize| self.webs.members[web].len() == 1;
+        let sunk: HandleMap<usize, usize> = stores
+            .iter()
+            .filter(|&&(web, ..)| alone(web))
+            .map(|&(web, _, before)| (web, self.flow.number(before.block())))
+            .collect();
         for block in 0..self.flow.reachable {
             let mut entering = BitSet::empty(self.webs.members.len());
             for &before in &self.flow.predecessors[block] {
                 if before < self.flow.reachable {
-                    entering.union(&self.webs_of(&self.needs.at_end[before]));
+                    let wanted = self.webs_of(&self.needs.at_end[before]);
+                    let is_filled = |web: &usize| sunk.get(web).is_none_or(|&at| self.dominators.dominates(at, before));
+                    wanted.bits().filter(is_filled).for_each(|web| entering.insert(web));
                 }
             }
             let begin = self.flow.blocks[block].first_insertion_point();

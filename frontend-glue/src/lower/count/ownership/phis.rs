@@ -1,16 +1,18 @@
 //! Phis that are temporaries: a count goes along the edge into them.
 
 use super::Ownership;
+use super::phi_contents::PhiContents;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 
 impl Ownership<'_> {
-    /// Phis that are temporaries: references flow into them, some of which come with a count.
-    pub(super) fn owned_phis(&self, slot_of: &HandleMap<Value, usize>) -> HandleSet<Value> {
+    /// Phis that are temporaries: references flow into them, some of which come with a count. One that a root holds needs none.
+    pub(super) fn owned_phis(&self, slot_of: &HandleMap<Value, usize>, held: &PhiContents) -> HandleSet<Value> {
+        let held: HandleSet<Value> = held.iter().flatten().map(|&(_, phi)| phi).collect();
         let reachable = || self.flow.blocks[..self.flow.reachable].iter();
         let in_pad = |phi: &Value| phi.block().instructions().any(|value| value.is(Opcode::LLVMLandingPad));
         let mut phis: HandleSet<Value> = reachable()
             .flat_map(|block| block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)))
-            .filter(|phi| phi.type_of().is_plain_pointer() && !in_pad(phi))
+            .filter(|phi| phi.type_of().is_plain_pointer() && !in_pad(phi) && !held.contains(phi))
             .collect();
         let hands_over = |value: Value| value.as_call().is_some_and(|call| self.facts.hands_over(self.callees, call));
         loop {

@@ -16,6 +16,9 @@ const STEPS_MAX: usize = 32;
 /// Instructions that compute an index from others, in a row, at most.
 const DEPTH_MAX: usize = 6;
 
+/// Loads in front of a write that are compared with it, at most.
+const LOOKED_AT_MAX: usize = 32;
+
 /// A word of an object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
@@ -122,6 +125,32 @@ pub(in crate::lower::count) fn candidates(callees: &Callees, function: Value) ->
 pub(in crate::lower::count) fn replaced_in(callees: &Callees, function: Value) -> HandleSet<Value> {
     let writes: Vec<Call> = function.calls().filter(|&call| callees.of_call(call) == Callee::GcWrite).collect();
     taken_by(callees, function, &writes, |written, read| written.is(read, &look_the_same))
+}
+
+/// Those that a write replaces in the same block, whatever came between: the word holds a reference wherever one of them is read.
+pub(in crate::lower::count) fn replaced_at_once(callees: &Callees, function: Value) -> HandleSet<Value> {
+    let module = function.module();
+    let mut found = HandleSet::default();
+    for block in function.blocks() {
+        let mut read: Vec<(Place, Value)> = Vec::new();
+        for instruction in block.instructions() {
+            if let Some(write) = instruction.as_call().filter(|&call| callees.of_call(call) == Callee::GcWrite) {
+                let written = place_of(module, write.argument(2));
+                let is_of_object = write.argument(1) == written.object;
+                let replaced =
+                    read.iter().filter(|(place, _)| is_of_object && place.is(&written, &|one, other| one == other));
+                found.extend(replaced.map(|&(_, value)| value));
+            } else if instruction.type_of().is_plain_pointer()
+                && let Some(slot) = read_slot(callees, instruction)
+            {
+                if read.len() == LOOKED_AT_MAX {
+                    read.remove(0);
+                }
+                read.push((place_of(module, slot), instruction));
+            }
+        }
+    }
+    found
 }
 
 fn taken_by(

@@ -4,6 +4,7 @@
 //! record the operations (`edges`).
 
 use super::Ownership;
+use super::phi_contents::PhiContents;
 use super::state::{Holds, State};
 use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
@@ -18,6 +19,7 @@ use crate::lower::count::remark::{Remark, Saving};
 pub(super) struct Walk<'a> {
     pub(super) it: &'a Ownership<'a>,
     pub(super) slot_of: HandleMap<Value, usize>,
+    pub(super) phi_contents: PhiContents,
     pub(super) owned_phis: HandleSet<Value>,
     /// Loads of fields whose content a write may take.
     pub(super) takeable: &'a HandleSet<Value>,
@@ -68,6 +70,11 @@ impl Walk<'_> {
 
     pub(super) fn through(&mut self, number: usize, mut state: State) -> State {
         self.decide_mixed(number, &mut state);
+        for &(slot, phi) in &self.phi_contents[number] {
+            if state.slots[slot] != Holds::Null {
+                state.contents[slot].get_or_insert(phi);
+            }
+        }
         let block = self.it.flow.blocks[number];
         let first = block.first_insertion_point();
         for phi in block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
