@@ -8,8 +8,11 @@
 
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
+mod building;
+mod code;
 mod diagnostics;
 mod lowering;
+mod object_type;
 mod options;
 mod program;
 mod session;

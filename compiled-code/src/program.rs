@@ -12,6 +12,7 @@
 //! end.
 
 pub mod destination;
+pub mod host_code;
 pub mod options;
 pub(crate) mod statistics_report;
 mod why_alive;

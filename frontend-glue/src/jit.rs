@@ -12,6 +12,7 @@
 //! A host that adds and removes modules while it runs has a [`Session`] instead.
 
 pub mod orc;
+pub mod registered_code;
 mod session;
 mod thread_storage;
 mod unwind_records;

@@ -6,6 +6,7 @@
 //! | [`CompileOptions`] | what a session does with a module: [`Level`], zeal, warnings |
 //! | [`lower`](lower()) | makes of a module in place what LLVM understands, as [`LowerOptions`] say; answers a [`LowerReport`] |
 //! | [`verify_source`] | what is wrong with a module before that ([`Findings`], [`Diagnostic`]) |
+//! | [`Frontend`] | builds a module: types ([`ObjectBuilder`], [`ObjectType`]), functions ([`Body`], [`Root`]), tagged words ([`Tags`]); [`FrontendError`] |
 //! | [`RunOptions`], [`configure`] | the heaps of the threads that run compiled code |
 //! | [`walk_roots`] | the roots of all frames on the stack, for a collector of your own ([`StackRoot`]) |
 //! | [`inkwell`] | the wrapper of LLVM whose modules these functions take |
@@ -84,12 +85,22 @@
 //! # Ok::<(), tally::llvm::SessionError>(())
 //! ```
 
+mod body;
+mod frontend;
+mod frontend_error;
+mod object_type;
+
+pub use body::{Body, Held, Root};
+pub use frontend::{Frontend, Tags};
+pub use frontend_error::FrontendError;
+pub use object_type::{ObjectBuilder, ObjectType, Place};
 pub use tally_compiled::program::configure;
 pub use tally_compiled::program::options::RunOptions;
 pub use tally_compiled::stack::root_listing::{StackRoot, walk_roots};
 pub use tally_llvm::diagnostic::Diagnostic;
 pub use tally_llvm::emit::level::Level;
 pub use tally_llvm::inkwell;
+pub use tally_llvm::jit::registered_code;
 pub use tally_llvm::jit::{ModuleHandle, Session, SessionError};
 pub use tally_llvm::lower::{LowerOptions, LowerReport, lower};
 pub use tally_llvm::pipeline::{CompileError, CompileOptions};

@@ -68,9 +68,7 @@ void tally_diagnostics_dispose(tally_diagnostics *found);
 
 typedef enum tally_destination {
     TALLY_FOR_LINKER = 0,       /* an object that is linked with libtally.a */
-    TALLY_FOR_THIS_PROCESS = 1, /* code of a JIT of the host's own, which finds tally_… in this process. It runs llvm.global_ctors
-                                   (LLJIT::initialize), or calls the function tally.register of the module before all others, and
-                                   tally.unregister before it removes the code */
+    TALLY_FOR_THIS_PROCESS = 1, /* code of a JIT of the host's own, which finds tally_… in this process, and registers it (below) */
 } tally_destination;
 
 /* Checks a module against the contract (docs/port/ir-contract.md); warns of references that no root keeps alive. Inferred roots are
@@ -96,6 +94,49 @@ LLVMBool tally_emit_object(
 LLVMBool tally_link(LLVMModuleRef *modules, size_t count, const tally_options *options, const char *executable,
                     tally_diagnostics **found);
 
+/* ---- Building IR: what a frontend needs beside LLVM's own builder ---------------------------------------------------------- */
+
+/* A type of objects, field after field. Fields lie as a C compiler would put them; the functions that add one return its offset. */
+typedef struct tally_type tally_type;
+tally_type *tally_type_create(const char *name);
+void tally_type_dispose(tally_type *type);
+uint64_t tally_type_add_reference(tally_type *type, const char *field);
+uint64_t tally_type_add_tagged(tally_type *type, const char *field); /* 64 bits: a reference, or something else, as the tag says */
+uint64_t tally_type_add_plain(tally_type *type, const char *field, uint64_t bytes, uint64_t align);
+uint64_t tally_type_add_length(tally_type *type, const char *field); /* where the runtime keeps the number of elements: 64 bits */
+
+/* A tagged word w is a reference if (w & mask) == pattern, and its address is w & pointer. Without this: 1, 0, ~7; numbers are odd. */
+void tally_type_set_tags(tally_type *type, uint64_t mask, uint64_t pattern, uint64_t pointer);
+
+/* Objects end with any number of elements, of `bytes` bytes each if they are plain. Returns the offset of the first. */
+typedef enum tally_field { TALLY_REFERENCE = 0, TALLY_TAGGED = 1, TALLY_PLAIN = 2 } tally_field;
+uint64_t tally_type_set_elements(tally_type *type, tally_field kind, uint64_t bytes);
+
+/* The flags of tally.h: TALLY_ACYCLIC, TALLY_FINALIZE_…. The finalizer is a function of the module, void (void *object). */
+void tally_type_set_flags(tally_type *type, uint32_t flags);
+void tally_type_set_finalizer(tally_type *type, const char *function);
+
+/* Defines the type as a global of the module, its descriptor. On failure the module is as before. */
+LLVMBool tally_type_define(const tally_type *type, LLVMModuleRef module, const char *global, LLVMValueRef *descriptor,
+                           tally_diagnostics **found);
+
+/* The following stand where the builder is, in a function whose gc strategy is one of Tally's (LLVMSetGC(function, "refcount")).
+ *
+ * A variable that keeps a reference alive, or a tagged word if `descriptor` is that of a type with one tagged word and no more.
+ * Returns its address, for plain loads and stores. It may be made in any block. */
+LLVMValueRef tally_build_root(LLVMBuilderRef builder, LLVMValueRef value, LLVMValueRef descriptor, const char *name);
+
+/* A new object; with `count` elements, of 64 bits, unless that is null. A safepoint, before the object is made. */
+LLVMValueRef tally_build_new(LLVMBuilderRef builder, LLVMValueRef descriptor, LLVMValueRef count, const char *name);
+
+/* Stores a reference or a tagged word to a slot in an object; for a global variable, which is a root then, that is both. */
+LLVMValueRef tally_build_write(LLVMBuilderRef builder, LLVMValueRef value, LLVMValueRef object, LLVMValueRef slot);
+
+LLVMValueRef tally_build_safepoint(LLVMBuilderRef builder);
+
+/* Calls of the function never collect: no root is needed across them. */
+void tally_mark_leaf(LLVMValueRef function);
+
 /* ---- Sessions: code in this process -------------------------------------------------------------------------------------- */
 
 /* Modules that come and go, linked against each other, the host's definitions, the runtime, and the C library. A session belongs to one
@@ -120,6 +161,21 @@ void *tally_session_lookup(const tally_session *session, const char *name);
 
 /* Runs the module's destructors, and removes its code. No thread may be in it or call it again; this thread's stack is checked. */
 LLVMBool tally_session_remove(tally_session *session, tally_session_module module, tally_diagnostics **found);
+
+/* ---- Code of a JIT of the host's own ----------------------------------------------------------------------------------------- */
+
+/* The variable of a module that was lowered for this process, by which the runtime finds its stack map, types and global roots: a local
+ * symbol of the object. A JIT that lets plugins look at objects finds it there (tally-c/orc.hpp); another gives it external linkage
+ * and a name of its own before it compiles the module, and looks that up. */
+#define TALLY_MODULE_RECORD "tally.module"
+
+/* Tells the runtime of code, before anything of it runs. Constructors of the module (LLJIT::initialize) do the same, and code that is
+ * registered twice is registered once. On failure, the record being wrong, nothing has changed. */
+LLVMBool tally_register_code(void *record, tally_diagnostics **found);
+
+/* Takes it back, while the code is still there: finalizers of its types run, its globals are no roots any more. Fails if the calling
+ * thread is in the code, which must stay then. No other thread may be in it; every reference of the host's is in a root. */
+LLVMBool tally_unregister_code(void *record, tally_diagnostics **found);
 
 #ifdef __cplusplus
 }

@@ -13,16 +13,15 @@ use std::path::PathBuf;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
-use tally_compiled::abi::tally_collect;
-use tally_compiled::module::registry;
 use tally_compiled::program;
-use tally_compiled::stack::roots;
+use tally_compiled::program::host_code;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
 use crate::diagnostic::Diagnostic;
 use crate::emit::constructors::{self, Kind};
 use crate::jit::orc::{LinkError, Linker, Tracker};
+use crate::jit::registered_code::check_inactive;
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 
 /// Modules in this process, and their linker.
@@ -213,11 +212,7 @@ impl Session {
     pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
         let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
         let Loaded { name, key, .. } = &self.loaded[place];
-        match key.map_or(Ok(None), roots::active_function) {
-            Ok(None) => {}
-            Ok(Some(function)) => return Err(SessionError::Active { module: name.clone(), function }),
-            Err(place) => return Err(SessionError::Hidden { module: name.clone(), place }),
-        }
+        check_inactive(*key, name)?;
         // SAFETY: the caller's duty.
         unsafe { self.loaded.remove(place).unload() }
     }
@@ -248,14 +243,14 @@ impl Loaded {
     /// # Safety
     /// No thread executes the module's code, now or later.
     unsafe fn unload(self) -> Result<(), SessionError> {
-        // SAFETY: its code goes away below.
-        let release_globals = |key| unsafe { registry::release_module_globals(key) };
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
             // The last of them unregisters the module. Objects that die with its globals may have destructors in it.
-            if place == last && self.key.is_some_and(release_globals) {
-                // SAFETY: the host holds no reference: the caller's duty.
-                unsafe { tally_collect() };
+            if place == last
+                && let Some(key) = self.key
+            {
+                // SAFETY: its code goes away below; the host holds no reference: the caller's duty.
+                unsafe { host_code::release_globals(key) };
             }
             // SAFETY: an entry of the module's table.
             unsafe { call(function) };

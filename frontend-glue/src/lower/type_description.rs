@@ -14,6 +14,7 @@
 //! assert!(module.get_global("Pair").is_some());
 //! ```
 
+pub mod layout;
 pub(crate) mod metadata;
 
 use crate::llvm::{Module, Value, Visibility};
