@@ -68,6 +68,8 @@ impl Mounts {
         let sysroot = process::output_of(command("rustc").args(["--print", "sysroot"]))?;
         let cargo_home = std::env::var_os("CARGO_HOME").map_or_else(|| home().join(".cargo"), PathBuf::from);
         let seen = [
+            // By which programs find the libraries beside them.
+            (PathBuf::from("/proc"), "proc"),
             (PathBuf::from(sysroot.trim()), "opt/rust"),
             (tree::root().to_owned(), "opt/tally"),
             (cargo_home.join("registry"), "root/.cargo/registry"),
