@@ -56,7 +56,12 @@ fn inside(folder: &Path) -> Command {
         "PREFIX=/usr",
         "TALLY=/opt/tally",
     ]);
-    chroot.args(["CARGO_TARGET_DIR=/root/target", "PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin"]);
+    // The crates are those that this machine has fetched.
+    chroot.args([
+        "CARGO_NET_OFFLINE=true",
+        "CARGO_TARGET_DIR=/root/target",
+        "PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ]);
     chroot
 }
 
