@@ -87,7 +87,8 @@ impl Ownership<'_> {
     pub(super) fn decide(&self) -> Option<Decisions> {
         let simple = self.roots.iter().enumerate().filter(|(index, _)| self.simple[*index]);
         let slot_of: HandleMap<Value, usize> = simple.map(|(index, root)| (root.slot, index)).collect();
-        let phi_contents = self.phi_contents(&slot_of);
+        let known = if self.returns_twice { &HandleMap::default() } else { &slot_of };
+        let phi_contents = phi_contents::find(self.flow, known);
         let owned_phis =
             if self.patterns.moves { self.owned_phis(&slot_of, &phi_contents) } else { Default::default() };
         let nothing = HandleSet::default();

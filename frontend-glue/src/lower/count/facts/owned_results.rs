@@ -97,7 +97,7 @@ impl Sources<'_> {
             let is_reference = |value: Value| all.contains(&value) || self.known.contains(&value) || value.is_null();
             let fits = |call: Call| {
                 let argument = call.arguments().get(place).copied();
-                argument.is_some_and(|it| self.all_sources(it, |value| is_reference(value), &none))
+                argument.is_some_and(|it| self.all_sources(it, is_reference, &none))
             };
             if all.contains(&parameter) && !calls_of(function).all(fits) {
                 all.remove(&parameter);

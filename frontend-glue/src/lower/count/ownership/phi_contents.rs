@@ -11,7 +11,6 @@
 //! What a root holds is known as the value that was stored to it. By dominance no claim outlives its value: where a definition is
 //! executed again, some path to it has not met it before, and the root holds something else on that path.
 
-use super::Ownership;
 use crate::analysis::flow::Flow;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use smallvec::SmallVec;
@@ -38,26 +37,21 @@ struct Merge {
     taken: Vec<(usize, Value)>,
 }
 
-impl Ownership<'_> {
-    pub(super) fn phi_contents(&self, slot_of: &HandleMap<Value, usize>) -> PhiContents {
-        let none = || vec![SmallVec::new(); self.flow.reachable];
-        if self.returns_twice {
-            return none();
+/// Finds the phis that roots hold; `slot_of` are the slots of simple roots, with their numbers.
+pub(super) fn find(flow: &Flow, slot_of: &HandleMap<Value, usize>) -> PhiContents {
+    let mut contents = vec![SmallVec::new(); flow.reachable];
+    for (&slot, &root) in slot_of {
+        let stores: Vec<Value> = slot.users().filter(|user| user.is(Opcode::LLVMStore)).collect();
+        let stored: HandleSet<Value> = stores.iter().map(|store| store.operand(0)).collect();
+        let merges = merges_of(flow, &stored);
+        if merges.is_empty() {
+            continue;
         }
-        let mut contents = none();
-        for (&slot, &root) in slot_of {
-            let stores: Vec<Value> = slot.users().filter(|user| user.is(Opcode::LLVMStore)).collect();
-            let stored: HandleSet<Value> = stores.iter().map(|store| store.operand(0)).collect();
-            let merges = merges_of(self.flow, &stored);
-            if merges.is_empty() {
-                continue;
-            }
-            for (block, phi) in held(self.flow, &stores, &merges) {
-                contents[block].push((root, phi));
-            }
+        for (block, phi) in held(flow, &stores, &merges) {
+            contents[block].push((root, phi));
         }
-        contents
     }
+    contents
 }
 
 /// The phis that take what is stored to a root, or take such a phi.
