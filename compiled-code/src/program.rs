@@ -17,10 +17,10 @@ pub(crate) mod statistics_report;
 mod why_alive;
 
 use crate::abi::thread_heap;
+use crate::arch::tally_call_managed;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
 use crate::stack::coroutine::leave;
-use crate::arch::tally_call_managed;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
 //! The C symbols for stacks of the program's own (`crate::stack::coroutine`); `tally.h` has their contract.
 
 use crate::abi::thread_heap;
-use crate::safepoint_shim;
 pub use crate::arch::tally_stack_switch;
+use crate::safepoint_shim;
 use crate::stack::coroutine::{Entry, switching};
 
 safepoint_shim! {

@@ -128,7 +128,8 @@ unsafe fn read(key: u64, record: &FrameRecord) -> Result<FrameTable, String> {
             let bytes = bytes()?;
             let map = if record.end.is_null() { stack_map::read_first(bytes) } else { stack_map::read(bytes) };
             let map = map.map_err(|error| unreadable(&error))?;
-            let convention = Convention { roots: RootsIn::Statepoints, keeps_frame_pointer: false, ..Convention::LOWERED };
+            let convention =
+                Convention { roots: RootsIn::Statepoints, keeps_frame_pointer: false, ..Convention::LOWERED };
             let table = FrameTable::build_as(convention, &map, |function| Some(function.address));
             return table.map_err(|error| unreadable(&error));
         }

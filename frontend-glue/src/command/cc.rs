@@ -76,7 +76,10 @@ impl Cc {
             if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"-flto")) {
                 command.arg(joined("-Wl,--load-pass-plugin=", &plugin));
             }
-            command.arg("--start-no-unused-arguments").arg(joined("-Wl,", &aot::find_runtime(target(&words)?)?)).args(LIBRARIES);
+            command
+                .arg("--start-no-unused-arguments")
+                .arg(joined("-Wl,", &aot::find_runtime(target(&words)?)?))
+                .args(LIBRARIES);
             command.arg("--end-no-unused-arguments");
         }
         if !ours.is_empty() {

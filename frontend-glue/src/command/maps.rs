@@ -72,7 +72,8 @@ fn print_table(
     machine: Machine,
     mut print: impl FnMut(&str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let rows = || std::iter::once(HEADINGS.map(str::to_owned)).chain(calls.iter().flat_map(|call| rows_of(call, machine)));
+    let rows =
+        || std::iter::once(HEADINGS.map(str::to_owned)).chain(calls.iter().flat_map(|call| rows_of(call, machine)));
     let mut widths = [0; 5];
     for row in rows() {
         widths = std::array::from_fn(|column| row[column].chars().count().max(widths[column]));

@@ -68,7 +68,8 @@ impl Run {
         let run_options = self.running.run_options(self.zeal)?;
         let (target, host) = (self.compiling.target(), Target::host());
         if target != host {
-            let message = format!("code for {target} does not run in this process, which is one of {host}; use `tally build`");
+            let message =
+                format!("code for {target} does not run in this process, which is one of {host}; use `tally build`");
             return Err(Failure(message));
         }
         if linking::any_object(&self.files)? {

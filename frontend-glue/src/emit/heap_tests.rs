@@ -10,8 +10,8 @@
 //! registers left. The first form has as many instructions and no constant of more than a byte. So it is made again here, when
 //! no pass comes any more.
 
-use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::emit::target::Target;
+use crate::llvm::{Builder, Module, Opcode, Value};
 use tally_heap::memory::layout::Layout;
 
 /// Runs after the last pass that combines instructions.

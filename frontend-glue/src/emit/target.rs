@@ -165,7 +165,8 @@ const WITHOUT_STACK_MAPS: [(&str, &str); 20] = [
 /// Why there is no code for a target, and what works.
 fn reason_against(triple: &str) -> String {
     let has = |names: &[&str]| names.iter().any(|name| triple.contains(name));
-    let processor = WITHOUT_STACK_MAPS.iter().find(|(name, _)| triple.starts_with(name) || triple == name.trim_end_matches('-'));
+    let processor =
+        WITHOUT_STACK_MAPS.iter().find(|(name, _)| triple.starts_with(name) || triple == name.trim_end_matches('-'));
     let reason = if let Some((_, processor)) = processor {
         format!("LLVM writes no stack maps for {processor}, so roots on the stack could not be found")
     } else if triple.starts_with("riscv64") {
@@ -184,7 +185,9 @@ fn reason_against(triple: &str) -> String {
 #[derive(Debug, Error)]
 pub enum TargetError {
     /// The module is for a machine that Tally makes no code for.
-    #[error("{file}: compiled for target \"{triple}\", which is not supported: {reason}; remove the `target triple` line of portable IR")]
+    #[error(
+        "{file}: compiled for target \"{triple}\", which is not supported: {reason}; remove the `target triple` line of portable IR"
+    )]
     ForeignTriple {
         /// The module's file.
         file: String,
@@ -194,7 +197,9 @@ pub enum TargetError {
         reason: String,
     },
     /// The module is for another machine than the one that is compiled for.
-    #[error("{file}: compiled for target \"{triple}\", and code is made for {target}: say --target {other}, or compile it for {target}")]
+    #[error(
+        "{file}: compiled for target \"{triple}\", and code is made for {target}: say --target {other}, or compile it for {target}"
+    )]
     OtherTarget {
         /// The module's file.
         file: String,

@@ -33,7 +33,11 @@ pub(super) fn write(builder: &Builder, call: Call) {
     builder.at_end(head, Some(call_value));
     let address = builder.cast(Opcode::LLVMPtrToInt, slot, pointer_bits);
     let row = builder.binary(Opcode::LLVMLShr, address, builder.i64(9));
-    let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(Target::of(builder.module()).layout().unlogged_bias()), builder.module().pointer());
+    let table = builder.cast(
+        Opcode::LLVMIntToPtr,
+        builder.i64(Target::of(builder.module()).layout().unlogged_bias()),
+        builder.module().pointer(),
+    );
     let integer = builder.module().integer(32);
     // An element of a table is scaled by the load itself; a row that is shifted back would be masked first.
     let word = builder.load(integer, builder.element_anywhere(table, integer, row));

@@ -12,7 +12,8 @@ pub fn check(bytes: &[u8]) -> bool {
     let table = match reader % READERS {
         0 => {
             let Ok(map) = stack_map::read(bytes) else { return false };
-            let convention = Convention { roots: RootsIn::Statepoints, keeps_frame_pointer: false, ..Convention::LOWERED };
+            let convention =
+                Convention { roots: RootsIn::Statepoints, keeps_frame_pointer: false, ..Convention::LOWERED };
             FrameTable::build_as(convention, &map, |function| Some(function.address))
         }
         1 => gcroot_offsets::read_ocaml(bytes).map_or_else(|error| refused(&error), FrameTable::of_calls),

@@ -1,7 +1,7 @@
 //! The unwinder on x86-64: register numbers, and a call that begins in the middle of a stack.
 
 use crate::machine::Machine;
-use crate::unwind::{Start, Step, _Unwind_Backtrace};
+use crate::unwind::{_Unwind_Backtrace, Start, Step};
 use std::ffi::{c_int, c_void};
 
 pub(crate) const MACHINE: Machine = Machine::X86_64;

@@ -11,9 +11,9 @@
 //! Expected cost of a swap: 29 instructions. The jump in place of a return is predicted by its address; a return would
 //! always be taken for one to the stack that was left.
 
+use crate::stack::coroutine::Entry;
 use crate::stack::coroutine::switch::personality;
 use crate::stack::coroutine::switching::{finished, prepare_switch};
-use crate::stack::coroutine::Entry;
 use crate::thread::overflow_message::Fault;
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};

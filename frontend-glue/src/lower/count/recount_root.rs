@@ -147,7 +147,8 @@ mod tests {
             for address in addresses {
                 for tag in [0, 1, 2, 3, 7, 0xfffc << 48, 0xfffd << 48, 0x7ff8 << 48, 1 << 63] {
                     let word = address | tag;
-                    let told = bits_of_a_reference(reading, &layout).is_some_and(|(mask, reference)| word & mask == reference);
+                    let told =
+                        bits_of_a_reference(reading, &layout).is_some_and(|(mask, reference)| word & mask == reference);
                     assert_eq!(told, refers(word, reading), "{word:#x} by {reading:x?}");
                     *if told { &mut references } else { &mut others } += 1;
                 }

@@ -44,7 +44,9 @@ pub(super) fn reading_of(callees: &Callees, module: Module, rooted: &[(Value, Ve
 impl Expansion<'_> {
     /// Puts inline code in front of a write of a tagged word, which remains for other objects.
     pub(super) fn write_word(&self, call: Call) {
-        let Some(reading) = self.words_of_fields.filter(|&reading| bits_of_a_reference(reading, &self.layout).is_some()) else {
+        let Some(reading) =
+            self.words_of_fields.filter(|&reading| bits_of_a_reference(reading, &self.layout).is_some())
+        else {
             return;
         };
         let number = number(reading.mask, reading.pattern, reading.pointer);

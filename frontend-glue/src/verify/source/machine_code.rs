@@ -41,9 +41,7 @@ fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> boo
         Target::AArch64 => "compile without scalable vectors (SVE)",
     };
     for function in module.functions().filter(|function| function.has_body()) {
-        let fault = |value: Value, of: Type| {
-            Diagnostic::at(name, value, message(of)).help(help)
-        };
+        let fault = |value: Value, of: Type| Diagnostic::at(name, value, message(of)).help(help);
         let signature = std::iter::once(function.value_type().return_type()).chain(function.value_type().parameters());
         if let Some(of) = signature.into_iter().find(|&of| !is_of_x86(of, &mut fine) && matters(function, of, false)) {
             findings.push(Diagnostic::about_function(name, function, message(of)).help(help));
