@@ -2,7 +2,7 @@
  *
  * This header has layouts and entry points as a frontend's IR, or C that is compiled together with it, sees them. Programs in C
  * include <tally_gc.h>, macros on top of this header. Sizes are bytes; every offset is asserted below, and asserted again
- * in the runtime and in the lowering. x86-64 Linux, C11 or C++11.
+ * in the runtime and in the lowering. x86-64 and AArch64 Linux, C11 or C++11.
  *
  * An object. A reference points to the payload, whose layout is the frontend's; eight bytes before it belong to the runtime:
  *
@@ -469,8 +469,13 @@ typedef struct tally_anchor {
 /* Declares an anchor. Stands in the function that managed code called itself; the compiler must not inline that (it cannot, unless
  * native code calls it as well). */
 #define TALLY_ANCHOR(name)                                                                                             \
-    const tally_anchor name = {(uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(),                 \
+    const tally_anchor name = {(uint64_t)__builtin_return_address(0), (uint64_t)TALLY__CALLERS_SP(),                   \
                                *(const uint64_t *)__builtin_frame_address(0)}
+#if defined(__aarch64__) && defined(__clang__)
+#define TALLY__CALLERS_SP() __builtin_sponentry() /* clang's __builtin_dwarf_cfa is the frame pointer there */
+#else
+#define TALLY__CALLERS_SP() __builtin_dwarf_cfa()
+#endif
 
 /* [safepoint] function(argument). When the stack is walked meanwhile, the frames between here and the anchor are left out. A null
  * anchor says that no managed frame lies below. `function` is managed, or one of Tally's. Exceptions and longjmp pass. */
@@ -718,8 +723,13 @@ typedef struct tally_context_view {
 
 /* The heap's address range and its table of unlogged bits, one per 16 bytes: before a slot whose bit is set is written to, its
  * object must be logged. The slot's u32 word stands at ((slot >> 9) << 2) + TALLY_UNLOGGED_BIAS, its bit is (slot >> 4) & 31. */
+#ifdef __aarch64__
+#define TALLY_HEAP_BASE 0x2000000000u
+#define TALLY_UNLOGGED_BASE 0x4500000000u
+#else
 #define TALLY_HEAP_BASE 0x200000000000u
 #define TALLY_UNLOGGED_BASE 0x300000000000u
+#endif
 #define TALLY_UNLOGGED_BIAS (TALLY_UNLOGGED_BASE - (TALLY_HEAP_BASE >> 7))
 
 /* ---- Layout --------------------------------------------------------------------------------------------------------- */

@@ -197,6 +197,11 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run
             // A frame of no size: the unwinder goes on to the caller by itself.
             return None;
         }
+        if pc == 0 {
+            // The end. It is no frame, and on AArch64 the first function of a stack pushes nothing that would raise sp.
+            self.last_pc = 0;
+            return None;
+        }
         let knows_rbx = self.knows_rbx;
         let registers = || {
             let (fp, rbx) = saved();

@@ -39,6 +39,10 @@ pub enum Need {
     Valgrind,
     /// llvm-profdata and llvm-cov, for `cargo xtask coverage`.
     CoverageTools,
+    /// A C library for AArch64, to link with.
+    Aarch64Library,
+    /// qemu's user mode, which runs AArch64 programs.
+    Aarch64Emulator,
 }
 
 /// What building Tally, running programs and testing it needs.
@@ -51,6 +55,10 @@ pub const BUILD_AND_VALGRIND: &[Need] =
 /// What measuring the coverage of the crates without LLVM needs.
 pub const COVERAGE: &[Need] = &[Need::Compiler, Need::CoverageTools];
 
+/// What compiling for AArch64, and running that, needs as well.
+pub const AARCH64: &[Need] =
+    &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Aarch64Library, Need::Aarch64Emulator];
+
 impl Need {
     fn packages(self) -> &'static [&'static str] {
         match self {
@@ -62,6 +70,8 @@ impl Need {
             // Memcheck redirects functions inside the dynamic linker and finds them by its debug symbols.
             Need::Valgrind => &["valgrind", "libc6-dbg"],
             Need::CoverageTools => &["llvm-22"],
+            Need::Aarch64Library => &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+            Need::Aarch64Emulator => &["qemu-user-static"],
         }
     }
 
@@ -76,6 +86,11 @@ impl Need {
             Need::Linker => process::is_on_path("ld.lld-22") || llvm_prefix().join("bin/ld.lld").is_file(),
             Need::FileCheck => process::is_on_path("FileCheck-22") || llvm_tool("FileCheck").is_file(),
             Need::Valgrind => process::is_on_path("valgrind"),
+            Need::Aarch64Library => {
+                process::is_on_path("aarch64-linux-gnu-gcc")
+                    && Path::new("/usr/aarch64-linux-gnu/lib/libc.so.6").exists()
+            }
+            Need::Aarch64Emulator => process::is_on_path("qemu-aarch64-static"),
             Need::CoverageTools => ["llvm-profdata", "llvm-cov"].iter().all(|tool| llvm_tool(tool).is_file()),
         }
     }
