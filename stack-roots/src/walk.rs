@@ -23,8 +23,8 @@
 //! in no other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
 use crate::anchor::{Diversion, Entries};
-use crate::frame_table::{Frame, Lookup};
-use crate::root_records::{BaseRegister, Location};
+use crate::frame_table::{Frame, Lookup, Roots};
+use crate::root_records::{BaseRegister, Location, RootSlot};
 use std::fmt;
 
 /// Visits the roots of every managed frame from `registers` to the first return address that is not in `frames`.
@@ -232,7 +232,20 @@ pub(crate) fn visit_frame(
     read_word: &mut impl FnMut(u64) -> Option<u64>,
     visit: &mut impl FnMut(&FrameRoot),
 ) -> Result<(), StackFault> {
-    for (ordinal, root) in frame.roots.iter().enumerate() {
+    match frame.roots {
+        Roots::Slots(slots) => visit_roots(slots.iter().copied(), registers, read_word, visit),
+        Roots::Packed(packed) => visit_roots(packed.iter(), registers, read_word, visit),
+    }
+}
+
+#[inline(always)]
+fn visit_roots(
+    roots: impl Iterator<Item = RootSlot>,
+    registers: &Registers,
+    read_word: &mut impl FnMut(u64) -> Option<u64>,
+    visit: &mut impl FnMut(&FrameRoot),
+) -> Result<(), StackFault> {
+    for (ordinal, root) in roots.enumerate() {
         let slot_address = match root.location {
             Location::Direct { base, offset } => address(registers, base, offset),
             Location::Indirect { base, offset } => {

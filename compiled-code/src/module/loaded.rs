@@ -12,13 +12,14 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
 //! several.
 
+use crate::module::compact_frames;
 use crate::module::record::{
     METADATA_ROOT, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo,
     SHADOW_ROOT,
 };
 use crate::module::registry::text;
 use dashmap::DashMap;
-use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, stack_map};
+use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, compact_map, stack_map};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -224,8 +225,12 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
         0 => readable_bytes_from(module.stack_maps as u64),
         size => size,
     };
-    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far.
-    let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far. It stays until the
+    // module is unregistered, and then no frame of the module is on any stack, so no walk looks into its map.
+    let bytes: &'static [u8] = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    if bytes.starts_with(&compact_map::MAGIC) {
+        return compact_frames::of(bytes).map_err(|what| format!("its stack maps cannot be read: {what}"));
+    }
     let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
     let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
     let roots = match module.flags & MODULE_FLAG_STATEPOINTS {
