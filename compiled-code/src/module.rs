@@ -3,6 +3,7 @@ mod compact_frames;
 pub mod foreign_frames;
 pub(crate) mod loaded;
 mod loaded_file;
+pub(crate) mod name_text;
 pub(crate) mod names;
 pub mod record;
 pub mod registry;

@@ -2,8 +2,8 @@
 //!
 //! The emitter writes it in place of LLVM's section ([`writer`]); `frame_table` looks return addresses up in it where it
 //! lies. It has no absolute address, so it is read-only and shared between processes, and nothing is made of it at
-//! load. `[MAP]` Nothing in it is trusted: [`read`] checks the whole once, allocates nothing, and never looks outside
-//! the slice; what reads it later repeats the checks of what it touches.
+//! load. `[MAP]` Nothing in it is trusted: [`read`] checks the whole once, in time and memory in proportion to its bytes,
+//! and never looks outside the slice; what reads it later repeats the checks of what it touches.
 //!
 //! ```text
 //! map     = "TMAP" | u32 bytes, all | u32 flags | u32 groups | u32 chunks | u32 ids | u32 words of lists | u32 bytes of sites
@@ -134,6 +134,7 @@ impl<'a> CompactMap<'a> {
             return_offset: call.return_offset,
             function_offset: call.function,
             frame_size: map.lists.frame_size(call.list),
+            list: call.list,
             roots: map.lists.roots(call.list),
         })
     }
@@ -172,6 +173,7 @@ impl<'a> CompactMap<'a> {
     /// Reads everything once, and counts the calls.
     fn check(&self) -> Result<usize, CompactError> {
         let (mut next, mut count) = (0, 0);
+        let starts = self.lists.check()?;
         for group in self.groups() {
             if group.first != next || group.behind <= group.first || group.behind > self.chunk_count() {
                 return Err(CompactError::Group { at: group.place_at });
@@ -180,7 +182,7 @@ impl<'a> CompactMap<'a> {
             let mut last = None;
             for chunk in group.chunks() {
                 let mut calls = self.open(chunk)?;
-                let (mut checked, mut starts_at) = (None, None);
+                let mut starts_at = None;
                 while let Some(call) = calls.next_call(&self.lists)? {
                     starts_at = starts_at.or(Some(call.return_offset));
                     if last.is_some_and(|last| call.return_offset <= last) {
@@ -188,9 +190,8 @@ impl<'a> CompactMap<'a> {
                     }
                     last = Some(call.return_offset);
                     count += 1;
-                    if call.list != checked {
-                        self.lists.check(call.list)?;
-                        checked = call.list;
+                    if let Some(word) = call.list.filter(|&list| !starts.has(list)) {
+                        return Err(CompactError::List { word });
                     }
                 }
                 if starts_at.is_none() || starts_at != self.chunk_return(chunk) {
@@ -238,6 +239,8 @@ pub struct CompactCall<'a> {
     pub function_offset: u32,
     /// Bytes of the frame, where the map tells.
     pub frame_size: Option<u64>,
+    /// The first word of its list. Calls with equal lists share one.
+    pub list: Option<u32>,
     /// The roots.
     pub roots: PackedRoots<'a>,
 }

@@ -51,7 +51,7 @@ pub fn walk_some<F: Lookup + ?Sized>(
     mut visit: impl FnMut(&FrameRoot),
 ) -> Walk {
     let mut walked = 0;
-    let mut seen: [Option<Frame<'_>>; SEEN] = [None; SEEN];
+    let mut seen: [Option<Seen<'_>>; SEEN] = [const { None }; SEEN];
     let end = loop {
         if registers.pc == entries.bottom {
             break WalkEnd::Bottom { registers };
@@ -60,18 +60,22 @@ pub fn walk_some<F: Lookup + ?Sized>(
             break WalkEnd::Paused { registers };
         }
         let seen = &mut seen[registers.pc as usize % SEEN];
-        if seen.is_none_or(|frame| frame.pc != registers.pc) {
+        if seen.as_ref().is_none_or(|seen| seen.frame.pc != registers.pc) {
             match frames.lookup(registers.pc) {
                 None => break WalkEnd::Unknown { registers },
-                found => *seen = found,
+                Some(frame) => *seen = Some(Seen::of(frame)),
             }
         }
-        let Some(frame) = seen else { break WalkEnd::Unknown { registers } };
+        let Some(seen) = seen else { break WalkEnd::Unknown { registers } };
+        let frame = &seen.frame;
         if (frame.needs_rbx && registers.rbx.is_none()) || frame.needs_unwinder {
             break WalkEnd::NeedsUnwinder { registers };
         }
-        let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
-            .and_then(|()| caller_of(&registers, entries.diversion, &mut read_word));
+        let visited = match seen.slots() {
+            Some(slots) => visit_roots(slots.iter().copied(), &registers, &mut read_word, &mut visit),
+            None => visit_frame(frame, &registers, &mut read_word, &mut visit),
+        };
+        let stepped = visited.and_then(|()| caller_of(&registers, entries.diversion, &mut read_word));
         match stepped {
             Ok(caller) => registers = caller,
             Err(fault) => break WalkEnd::Malformed { registers, fault },
@@ -84,6 +88,34 @@ pub fn walk_some<F: Lookup + ?Sized>(
 /// Frames that are remembered, each by the low bits of its return address: a recursion returns to few places. A
 /// lookup for each frame took as long as the rest of the walk.
 const SEEN: usize = 16;
+
+/// A frame that is remembered, and its roots if they had to be unpacked and are few: long lists are read where they lie.
+struct Seen<'t> {
+    frame: Frame<'t>,
+    unpacked: [RootSlot; UNPACKED_MAX],
+}
+
+const UNPACKED_MAX: usize = 6;
+
+impl<'t> Seen<'t> {
+    #[inline]
+    fn of(frame: Frame<'t>) -> Seen<'t> {
+        const NONE: RootSlot = RootSlot { id: 0, location: Location::Direct { base: BaseRegister::Rsp, offset: 0 } };
+        let mut unpacked = [NONE; UNPACKED_MAX];
+        if let Roots::Packed(packed) = frame.roots {
+            unpacked.iter_mut().zip(packed.iter()).for_each(|(place, root)| *place = root);
+        }
+        Seen { frame, unpacked }
+    }
+
+    #[inline(always)]
+    fn slots(&self) -> Option<&[RootSlot]> {
+        match self.frame.roots {
+            Roots::Slots(slots) => Some(slots),
+            Roots::Packed(packed) => self.unpacked.get(..packed.len()),
+        }
+    }
+}
 
 /// The registers of a frame that is stopped in a call, as they are when the call has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +257,6 @@ impl fmt::Display for StackFault {
 impl std::error::Error for StackFault {}
 
 /// Visits the roots of one frame. Indirect slots are read through `read_word`.
-#[inline(always)]
 pub(crate) fn visit_frame(
     frame: &Frame<'_>,
     registers: &Registers,

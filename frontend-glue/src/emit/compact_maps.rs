@@ -14,7 +14,9 @@
 //! COMDAT group may be dropped by the linker, and then it is an error to name it: the map finds such code through the
 //! global offset table, by a symbol that all copies of the group define, as LLVM's map does.
 //!
-//! What cannot be read leaves the object as it is. The runtime reads both formats.
+//! An object stays as it is if its maps cannot be read, or if they say more than where roots are: state for an
+//! interpreter that goes on (`lower::deopt_state`), and stack maps and patch points of the frontend's own, are for another
+//! reader, who looks for LLVM's section. The runtime reads both formats.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +24,9 @@ use object::elf::{self, SectionHeader64};
 use object::read::elf::{ElfFile64, Rela as _, SectionHeader as _};
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, SectionIndex, SymbolIndex};
 use stack_roots::compact_map::writer::{self, GroupCalls, WrittenCall};
-use stack_roots::{Convention, FrameTable, RootsIn, compact_map, stack_map};
+use stack_roots::root_records::DEOPT_RECORD_ID;
+use stack_roots::stack_map::{self, MapLocation, Record};
+use stack_roots::{Convention, FrameTable, RootsIn, STATE_ID, compact_map};
 use tally_compiled::module::record::MODULE_FLAG_STATEPOINTS;
 
 use super::object_file::{self, STACK_MAPS, is_module_record};
@@ -116,7 +120,20 @@ fn frames(file: &Elf<'_>, maps: &[u8], relocations: &HashMap<usize, (SymbolIndex
         all_are_placed &= address.is_some();
         address
     });
-    table.ok().filter(|_| all_are_placed)
+    let table = table.ok().filter(|_| all_are_placed)?;
+    let labels = map.records().filter(|record| record.id == 0 && record.location_count() == 0).count();
+    let says_more = table.foreign_records() != labels || map.records().any(|record| has_state(&record, roots));
+    (!says_more).then_some(table)
+}
+
+/// Whether a call's record has operands that are no roots.
+fn has_state(record: &Record<'_>, roots: RootsIn) -> bool {
+    let mut operands = record.locations().skip(2);
+    let count = operands.next();
+    match roots == RootsIn::Statepoints && record.id != DEOPT_RECORD_ID {
+        true => count.is_some_and(|count| count != MapLocation::Constant { value: 0 }),
+        false => operands.step_by(2).any(|id| id == MapLocation::Constant { value: STATE_ID }),
+    }
 }
 
 /// Whether the module says that its roots are those of statepoints; `None` of an object without a module's record.

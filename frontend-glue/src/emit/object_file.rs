@@ -91,7 +91,10 @@ pub fn finish_as(object: &mut [u8], format: MapFormat) -> Result<(), ObjectError
         let writable = read_u64(object, flags)? | u64::from(SHF_WRITE);
         write_u64(object, flags, writable)?;
     }
-    if let Some(record) = &places.record_size {
+    // An object that was made of several has a record for each, whose sizes are known.
+    if let Some(record) = &places.record_size
+        && read_u64(object, record)? == 0
+    {
         write_u64(object, record, places.stack_maps_size)?;
     }
     Ok(())

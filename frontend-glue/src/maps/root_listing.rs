@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
+use std::rc::Rc;
 
 use stack_roots::{CompactError, Location, MapError, OperandFault, RootSlot, compact_map, root_records, stack_map};
 use tally_compiled::module::record::{ModuleRecord, RootInfo};
@@ -47,8 +48,8 @@ pub struct CallSite<'a> {
     pub offset: u64,
     /// Its place in the source, if the object has debug information.
     pub line: Option<SourceLine<'a>>,
-    /// In the order of the map.
-    pub roots: Vec<Root<'a>>,
+    /// In the order of the map. Calls with the same list in a compact map share it.
+    pub roots: Rc<[Root<'a>]>,
 }
 
 /// One root slot at a call.
@@ -96,7 +97,8 @@ impl<'a> Listing<'a, '_> {
                     let decoded = root_records::decode(&record)
                         .map_err(|fault| ListingError::Record { call: format!("{name:.200}+{offset:#x}"), fault })?;
                     let Some(slots) = decoded else { continue };
-                    calls.push(self.call(name.clone(), function.address, offset, slots.into_iter()));
+                    let roots = self.roots(slots.into_iter());
+                    calls.push(self.call(name.clone(), function.address, offset, roots));
                 }
             }
         }
@@ -108,12 +110,14 @@ impl<'a> Listing<'a, '_> {
         let mut start = 0;
         while let Some(rest) = section.get(start..).filter(|rest| !rest.is_empty()) {
             let map = compact_map::read(rest)?;
+            let mut lists = HashMap::new();
             for group in map.groups() {
                 let code = self.placed.target(compact_map::SECTION, start + group.place_at).unwrap_or_default();
                 for call in map.calls(&group) {
                     let distance = u64::from(call.return_offset.wrapping_sub(call.function_offset));
                     let function = code.wrapping_add(u64::from(call.return_offset)).wrapping_sub(distance);
-                    calls.push(self.call(self.name(function), function, distance, call.roots.iter()));
+                    let roots = lists.entry(call.list).or_insert_with(|| self.roots(call.roots.iter())).clone();
+                    calls.push(self.call(self.name(function), function, distance, roots));
                 }
             }
             start += map.bytes().len();
@@ -128,16 +132,13 @@ impl<'a> Listing<'a, '_> {
         }
     }
 
-    fn call(
-        &self,
-        name: Cow<'a, str>,
-        function: u64,
-        offset: u64,
-        slots: impl Iterator<Item = RootSlot>,
-    ) -> CallSite<'a> {
+    fn roots(&self, slots: impl Iterator<Item = RootSlot>) -> Rc<[Root<'a>]> {
+        slots.map(|slot| root(&self.names, slot.id, slot.location)).collect()
+    }
+
+    fn call(&self, name: Cow<'a, str>, function: u64, offset: u64, roots: Rc<[Root<'a>]>) -> CallSite<'a> {
         // The byte before the return address belongs to the call.
         let line = self.lines.place(function.wrapping_add(offset).wrapping_sub(1));
-        let roots = slots.map(|slot| root(&self.names, slot.id, slot.location)).collect();
         CallSite { function: name, offset, line, roots }
     }
 }
@@ -253,7 +254,7 @@ define void @f() "frame-pointer"="all" !dbg !3 {
         assert_eq!((unnamed.name, unnamed.descriptor.as_deref()), ("", None));
         assert_ne!(named.slot, unnamed.slot);
         assert_eq!(named.slot.base(), BaseRegister::Rsp);
-        assert_eq!(calls[1].roots, []);
+        assert_eq!(calls[1].roots[..], []);
     }
 
     #[test]

@@ -74,11 +74,13 @@ pub enum CompactError {
         /// Its number.
         chunk: u32,
     },
-    /// A list of roots cannot be read.
+    /// A list of roots cannot be read, or a call names a word at which none begins.
     List {
-        /// Its first word.
+        /// The word.
         word: u32,
     },
+    /// There is no memory to check it: a bit for each word of its lists.
+    OutOfMemory,
 }
 
 impl fmt::Display for CompactError {
@@ -103,6 +105,7 @@ impl fmt::Display for CompactError {
             CompactError::Chunk { chunk } => {
                 write!(out, "compact stack map: the calls of chunk {chunk} cannot be read; the section is damaged")
             }
+            CompactError::OutOfMemory => out.write_str("compact stack map: there is no memory to check it"),
             CompactError::List { word } => {
                 write!(
                     out,

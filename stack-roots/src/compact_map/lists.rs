@@ -48,9 +48,22 @@ impl<'a> Lists<'a> {
         (size != SIZE_VARIES).then_some(u64::from(size))
     }
 
-    /// Checks a list to its last root.
-    pub(super) fn check(&self, list: Option<u32>) -> Result<(), CompactError> {
-        let Some(list) = list else { return Ok(()) };
+    /// Checks all lists, each to its last root, and returns where they begin: one behind the other.
+    pub(super) fn check(&self) -> Result<Starts, CompactError> {
+        let count = self.words.len() / 4;
+        let mut starts = Starts { bits: Vec::new() };
+        starts.bits.try_reserve_exact(count.div_ceil(64)).map_err(|_| CompactError::OutOfMemory)?;
+        starts.bits.resize(count.div_ceil(64), 0);
+        let mut next = 0;
+        while (next as usize) < count {
+            self.check_one(next)?;
+            starts.bits[next as usize / 64] |= 1 << (next % 64);
+            next += self.length(next)?;
+        }
+        Ok(starts)
+    }
+
+    fn check_one(&self, list: u32) -> Result<(), CompactError> {
         let roots = self.read(list)?;
         let ids = self.ids.len() / 8;
         let needs_base = roots.header & NEEDS_BASE != 0;
@@ -74,6 +87,17 @@ impl<'a> Lists<'a> {
         };
         let words = self.words.get(at + 4..).and_then(|rest| rest.get(..bytes)).ok_or(wrong)?;
         Ok(PackedRoots { words, ids: self.ids, header })
+    }
+}
+
+/// The words at which lists begin, a bit each.
+pub(super) struct Starts {
+    bits: Vec<u64>,
+}
+
+impl Starts {
+    pub(super) fn has(&self, word: u32) -> bool {
+        self.bits.get(word as usize / 64).is_some_and(|bits| bits >> (word % 64) & 1 != 0)
     }
 }
 

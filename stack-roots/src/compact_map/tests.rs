@@ -193,6 +193,14 @@ fn errors_say_what_is_wrong() {
     assert_eq!(with(66, 1), Some(CompactError::Chunk { chunk: 0 }));
     assert_eq!(with(57, 0x10), Some(CompactError::List { word: 0 }));
     assert_eq!(with(62, 0x0b), Some(CompactError::List { word: 0 }));
+    // A list in the middle of another.
+    assert_eq!(with(65, 0x04), None);
+    let named_by_number = [&good[..64], &[0, 5, 7, 1, 0, 0, 0, 0]].concat();
+    let with_four = |mut bytes: Vec<u8>| {
+        bytes[28] = 4;
+        bytes
+    };
+    assert_eq!(read(&with_four(named_by_number)).err(), Some(CompactError::List { word: 1 }));
     assert!(matches!(read(&good[..71]), Err(CompactError::Truncated { .. })));
 }
 
