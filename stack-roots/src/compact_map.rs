@@ -26,7 +26,7 @@
 //! ```
 //!
 //! All numbers are little-endian. Registers are named by what they are for, so the format is the same on each
-//! processor. A chunk has 32 calls: return addresses take two bytes, and the search for one is a binary search over
+//! processor. A chunk has 16 calls: return addresses take two bytes, and the search for one is a binary search over
 //! chunks and a scan of one. A narrow root takes four bytes: functions have neighbouring ids, frames are small, and slots
 //! are aligned, which leaves three bits. Lists are words and not LEB128, because a walk reads them again and again.
 

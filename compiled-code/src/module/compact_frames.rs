@@ -60,6 +60,8 @@ fn readable_ranges() -> Vec<Range<u64>> {
 mod tests {
     use super::*;
     use stack_roots::Lookup;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use stack_roots::compact_map::writer::{GroupCalls, WrittenCall, write};
 
     static CODE: u64 = 0;
@@ -71,12 +73,15 @@ mod tests {
         let length = written.bytes.len();
         // SAFETY: mmap of fresh memory, near the executable's data: the distance has 32 bits.
         let memory = unsafe {
-            let near = (&raw const CODE as u64 & !0xfff) - (1 << 26);
+            static PAGES: AtomicU64 = AtomicU64::new(0);
+            let page = PAGES.fetch_add(1, Ordering::Relaxed);
+            let near = (&raw const CODE as u64 & !0xfff) - (1 << 26) - (page << 16);
             let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             libc::mmap(near as *mut _, 4096, rights, flags, -1, 0)
         };
         assert_ne!(memory, libc::MAP_FAILED);
         let at = memory as u64;
+        assert!(place.abs_diff(at) < 1 << 31);
         let distance = place.wrapping_sub(at + written.places[0] as u64) as u32;
         let field = written.places[0];
         written.bytes[field..field + 4].copy_from_slice(&distance.to_le_bytes());

@@ -44,7 +44,7 @@ impl<'a> Calls<'a> {
         Ok(Calls { codes, at, chunk, last_return, function, next_list, last_list: None })
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_call(&mut self, lists: &Lists<'_>) -> Result<Option<Call>, CompactError> {
         let wrong = CompactError::Chunk { chunk: self.chunk };
         loop {
@@ -68,7 +68,7 @@ impl<'a> Calls<'a> {
                 SAME_LIST => Some(self.last_list.ok_or(wrong)?),
                 NEXT_LIST => {
                     let list = self.next_list;
-                    self.next_list = list.checked_add(lists.length(list)?).ok_or(wrong)?;
+                    self.next_list = lists.length(list).and_then(|length| list.checked_add(length)).ok_or(wrong)?;
                     Some(list)
                 }
                 _ => Some(uleb(self.codes, &mut self.at).ok_or(wrong)?),

@@ -21,8 +21,23 @@ pub(super) fn span(bytes: &[u8], at: usize, count: usize, size: usize) -> Result
 }
 
 /// An unsigned number of at most 32 bits in LEB128, and the place behind it.
-#[inline]
+#[inline(always)]
 pub(super) fn uleb(bytes: &[u8], at: &mut usize) -> Option<u32> {
+    // Nearly all have one byte or two.
+    let first = u32::from(*bytes.get(*at)?);
+    if first < 0x80 {
+        *at += 1;
+        return Some(first);
+    }
+    let second = u32::from(*bytes.get(*at + 1)?);
+    if second < 0x80 {
+        *at += 2;
+        return Some(first & 0x7f | second << 7);
+    }
+    long_uleb(bytes, at)
+}
+
+fn long_uleb(bytes: &[u8], at: &mut usize) -> Option<u32> {
     let mut value = 0u32;
     for shift in [0, 7, 14, 21, 28] {
         let byte = *bytes.get(*at)?;

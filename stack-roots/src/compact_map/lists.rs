@@ -37,10 +37,15 @@ impl<'a> Lists<'a> {
         list.and_then(|list| self.read(list).ok()).unwrap_or(PackedRoots { words: &[], ids: self.ids, header: 0 })
     }
 
-    /// Words of the list there.
-    pub(super) fn length(&self, list: u32) -> Result<u32, CompactError> {
-        let roots = self.read(list)?;
-        Ok((roots.words.len() / 4) as u32 + 1 + u32::from(self.has_sizes))
+    /// Words of the list there, by its header.
+    #[inline(always)]
+    pub(super) fn length(&self, list: u32) -> Option<u32> {
+        let own = 1 + u32::from(self.has_sizes);
+        let header = word(self.words, (list as usize + own as usize - 1).checked_mul(4)?).ok()?;
+        match header & WIDE {
+            0 => Some((header >> COUNT_SHIFT & NARROW_MAX) + own),
+            _ => (header >> COUNT_SHIFT).checked_mul(WIDE_BYTES as u32 / 4)?.checked_add(own),
+        }
     }
 
     pub(super) fn frame_size(&self, list: Option<u32>) -> Option<u64> {
@@ -58,7 +63,7 @@ impl<'a> Lists<'a> {
         while (next as usize) < count {
             self.check_one(next)?;
             starts.bits[next as usize / 64] |= 1 << (next % 64);
-            next += self.length(next)?;
+            next += self.length(next).ok_or(CompactError::List { word: next })?;
         }
         Ok(starts)
     }

@@ -83,7 +83,7 @@ impl<'m> CompactTable<'m> {
         }
     }
 
-    /// Expected: ⌈log₂ chunks⌉ steps, and a scan of 16 calls.
+    /// Expected: ⌈log₂ chunks⌉ steps, and a scan of 8 calls.
     #[cold]
     fn search(&self, pc: u64) -> Option<(&PlacedGroup, Call)> {
         let begun = self.groups.partition_point(|group| group.first <= pc);

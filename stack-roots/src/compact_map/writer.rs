@@ -11,7 +11,7 @@ use crate::root_records::{BaseRegister, Location, RootSlot};
 use rustc_hash::FxHashMap;
 
 /// Calls of a chunk.
-const CHUNK_CALLS: usize = 32;
+const CHUNK_CALLS: usize = 16;
 
 /// The calls of one section of code, or of the part of it behind a label.
 #[derive(Clone, Debug, Default)]
