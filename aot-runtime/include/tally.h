@@ -628,7 +628,7 @@ typedef struct tally_module {
     uint32_t version; /* TALLY_MODULE_VERSION */
     uint32_t flags;   /* TALLY_MODULE_… */
     const char *name;
-    const void *stack_maps;   /* this object's .llvm_stackmaps, or null */
+    const void *stack_maps;   /* this object's tally_stackmaps or .llvm_stackmaps, or null */
     uint64_t stack_maps_size; /* of that section; 0 = not known */
     uint64_t type_count;
     tally_type_handle *types;

@@ -1,7 +1,9 @@
 //! Modules: the record of a lowered module, the registered modules, and their data about stacks.
+mod compact_frames;
 pub mod foreign_frames;
 pub(crate) mod loaded;
 mod loaded_file;
+pub(crate) mod name_text;
 pub(crate) mod names;
 pub mod record;
 pub mod registry;

@@ -4,6 +4,7 @@
 
 pub(crate) mod appending;
 pub mod callee_copy;
+pub mod compact_maps;
 pub mod constructors;
 mod data_layout;
 pub(crate) mod heap_tests;
@@ -26,7 +27,7 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
-use crate::emit::object_file::ObjectError;
+use crate::emit::object_file::{MapFormat, ObjectError};
 use crate::guard::messages;
 use crate::guard::out_of_memory::Emitting;
 use crate::llvm::{Module as Ir, owned_message};
@@ -47,6 +48,11 @@ pub enum EmitError {
 
 /// Generates code for a module and finishes the object.
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
+    object_as(module, machine, MapFormat::Compact)
+}
+
+/// The same with stack maps in that format.
+pub fn object_as(module: &Module, machine: &TargetMachine, maps: MapFormat) -> Result<Vec<u8>, EmitError> {
     callee_copy::before_code_generation(Ir::of(module));
     shadow_stack::make_ready(Ir::of(module));
     let buffer = generate(module, machine)?;
@@ -56,7 +62,7 @@ pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitE
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(buffer.as_slice().len()).map_err(|_| EmitError::OutOfMemory)?;
     bytes.extend_from_slice(buffer.as_slice());
-    object_file::finish(&mut bytes)?;
+    object_file::finish_as(&mut bytes, maps)?;
     Ok(bytes)
 }
 

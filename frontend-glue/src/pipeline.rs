@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use crate::diagnostic::{self, Diagnostic};
 use crate::emit::level::Level;
+use crate::emit::object_file::MapFormat;
 use crate::emit::target::{self, Target, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
@@ -53,6 +54,8 @@ pub struct CompileOptions {
     pub patterns: Option<Patterns>,
     /// Whether -O2 and -O3 put objects that cannot escape on the stack, as they do by default.
     pub stack_objects: bool,
+    /// The format of the stack maps.
+    pub maps: MapFormat,
     /// The place where the code will run.
     pub destination: Destination,
     /// What tells modules of one program apart.
@@ -75,6 +78,7 @@ impl Default for CompileOptions {
             warns: false,
             patterns: None,
             stack_objects: true,
+            maps: MapFormat::default(),
             destination: Destination::default(),
             identity: Identity::default(),
             traces_llvms: false,
@@ -410,7 +414,8 @@ fn emit(
     if !errors.is_empty() {
         return Err(CompileError::Contract(errors));
     }
-    emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
+    emit::object_as(module, machine, options.maps)
+        .map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
 }
 
 /// Refuses ifuncs: LLVM's in-process linker does not know them.

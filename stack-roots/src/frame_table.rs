@@ -1,29 +1,27 @@
 //! Return address → frame, for one module: the form in which the walker wants a stack map.
 //!
-//! Built once when a module is registered, then only read: by the walker on every frame, by `tally maps` in address
-//! order. `[FRAME]` A lookup finds exactly the return addresses of recorded calls, never the code around them: with
+//! A compact map is asked where it lies ([`crate::compact_map`]). Of the sections of other formats a table is built once,
+//! when a module is registered, and then only read. `[FRAME]` A lookup finds exactly the return addresses of recorded calls, never the code around them: with
 //! the wrong record, wrong words of the frame would be taken for roots.
-//!
-//! ```text
-//! hash(pc) ─► call_sites  [ pc | function | first root, count ] …   open addressing, linear probing, at most half full
-//!                              │            └──────► roots      [ id | location ] …   equal lists stored once
-//!                              └───────────────────► functions  [ address | stack size ] …
-//! ```
-//!
-//! One probe touches one 24-byte entry, and the roots lie side by side: two cache lines a frame. A sorted array would
-//! save half the entries and cost a binary search, 15 dependent loads for the 12,757 calls of SQLite.
 //!
 //! Functions of object files have no address yet; `build` takes a closure that places them.
 
 mod builder;
+mod frame;
+mod hashed;
 
 pub use builder::TableError;
+pub(crate) use frame::Described;
+pub use frame::{Frame, PlacedFunction, Roots};
+pub(crate) use hashed::home;
 
+use crate::compact_map::CompactTable;
 use crate::machine::Machine;
-use crate::root_records::{self, BaseRegister, DEOPT_RECORD_ID, RootSlot};
+use crate::root_records::{self, DEOPT_RECORD_ID, RootSlot};
 use crate::stack_map::{Function, StackMap};
 use crate::statepoint;
 use builder::Builder;
+use hashed::CallSites;
 
 /// Finds the frame that a return address belongs to.
 pub trait Lookup {
@@ -34,13 +32,16 @@ pub trait Lookup {
 /// The recorded calls of one module.
 #[derive(Debug)]
 pub struct FrameTable {
-    call_sites: Box<[CallSite]>,
-    functions: Box<[PlacedFunction]>,
-    roots: Box<[RootSlot]>,
-    calls: usize,
+    calls: Calls,
     foreign_records: usize,
-    first: u64,
-    last: u64,
+}
+
+#[derive(Debug)]
+enum Calls {
+    /// In a table made of what other formats say.
+    Copied(CallSites),
+    /// In the module's compact map.
+    InPlace(CompactTable<'static>),
 }
 
 impl FrameTable {
@@ -98,14 +99,22 @@ impl FrameTable {
         builder.finish()
     }
 
+    /// The calls of a compact map, which stays where it is.
+    pub fn in_place(table: CompactTable<'static>) -> FrameTable {
+        FrameTable { calls: Calls::InPlace(table), foreign_records: 0 }
+    }
+
     /// The number of calls in the table.
     pub fn len(&self) -> usize {
-        self.calls
+        match &self.calls {
+            Calls::Copied(calls) => calls.len(),
+            Calls::InPlace(table) => table.len(),
+        }
     }
 
     /// Whether the table has no calls.
     pub fn is_empty(&self) -> bool {
-        self.calls == 0
+        self.len() == 0
     }
 
     /// Records of the section that are not calls of ours and were skipped.
@@ -115,26 +124,28 @@ impl FrameTable {
 
     /// First and last return address, inclusive; `None` of an empty table.
     pub fn range(&self) -> Option<(u64, u64)> {
-        (!self.is_empty()).then_some((self.first, self.last))
+        match &self.calls {
+            Calls::Copied(calls) => calls.range(),
+            Calls::InPlace(table) => table.range(),
+        }
     }
 
     /// All frames, ordered by return address.
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
-        let mut sites: Vec<&CallSite> = self.call_sites.iter().filter(|site| site.is_taken()).collect();
-        sites.sort_unstable_by_key(|site| site.pc);
-        sites.into_iter().map(|site| self.frame(site))
+        let (copied, in_place) = match &self.calls {
+            Calls::Copied(calls) => (Some(calls.frames()), None),
+            Calls::InPlace(table) => (None, Some(table.frames())),
+        };
+        copied.into_iter().flatten().chain(in_place.into_iter().flatten())
     }
+}
 
+impl Lookup for FrameTable {
     #[inline]
-    fn frame(&self, site: &CallSite) -> Frame<'_> {
-        let first = site.first_root as usize;
-        Frame {
-            pc: site.pc,
-            function: &self.functions[site.function as usize],
-            roots: &self.roots[first..first + usize::from(site.root_count)],
-            needs_rbx: site.needs_rbx,
-            needs_unwinder: site.needs_unwinder,
-            counts_from_prologue: site.counts_from_prologue,
+    fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
+        match &self.calls {
+            Calls::Copied(calls) => calls.lookup(pc),
+            Calls::InPlace(table) => table.lookup(pc),
         }
     }
 }
@@ -176,101 +187,6 @@ pub struct Call {
     pub roots: Vec<RootSlot>,
 }
 
-impl Lookup for FrameTable {
-    /// Expected: 1 multiplication, 1–2 entries looked at.
-    #[inline]
-    fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
-        let mask = self.call_sites.len() - 1;
-        let mut index = home(pc, mask);
-        loop {
-            let site = &self.call_sites[index];
-            if !site.is_taken() {
-                return None;
-            }
-            if site.pc == pc {
-                return Some(self.frame(site));
-            }
-            index = (index + 1) & mask;
-        }
-    }
-}
-
-/// The description of a frame that is stopped in a recorded call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'t> {
-    /// The call's return address.
-    pub pc: u64,
-    /// The frame's function. By reference: on x86-64 the walker never reads it.
-    pub function: &'t PlacedFunction,
-    /// The roots, in the order of the bundle.
-    pub roots: &'t [RootSlot],
-    /// Whether a root is addressed by rbx.
-    pub needs_rbx: bool,
-    /// Whether only the unwinder finds its caller: the code keeps no frame pointer.
-    pub needs_unwinder: bool,
-    /// Whether offsets from rsp count from where the prologue has left it. A call may have pushed arguments since.
-    pub counts_from_prologue: bool,
-}
-
-impl Frame<'_> {
-    /// The caller's stack pointer by the size of the frame, if roots count from rsp as the prologue has left it.
-    pub(crate) fn caller_sp(&self, sp: u64) -> Option<u64> {
-        let counts = |root: &RootSlot| root.location.base() == BaseRegister::Rsp;
-        let size = self.function.stack_size.filter(|_| self.counts_from_prologue && self.roots.iter().any(counts))?;
-        Some(sp.wrapping_add(size).wrapping_add(Machine::NATIVE.pushed_by_call()))
-    }
-
-    /// Distance of the return address from the function's start.
-    pub fn call_site_offset(&self) -> u64 {
-        self.pc.wrapping_sub(self.function.address)
-    }
-}
-
-/// A function with recorded calls, where it is in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedFunction {
-    /// Its address.
-    pub address: u64,
-    /// Bytes between the stack pointer at a call and the saved registers; `None` where it varies.
-    pub stack_size: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct CallSite {
-    pc: u64,
-    function: u32,
-    first_root: u32,
-    root_count: u16,
-    needs_rbx: bool,
-    needs_unwinder: bool,
-    counts_from_prologue: bool,
-}
-
-const _: () = assert!(size_of::<CallSite>() == 24);
-
-impl CallSite {
-    const VACANT: CallSite = CallSite {
-        pc: 0,
-        function: u32::MAX,
-        first_root: 0,
-        root_count: 0,
-        needs_rbx: false,
-        needs_unwinder: false,
-        counts_from_prologue: false,
-    };
-
-    #[inline]
-    fn is_taken(&self) -> bool {
-        self.function != u32::MAX
-    }
-}
-
-/// Where the search for `pc` begins. Return addresses differ in their low bits; the product spreads them to the top.
-#[inline]
-fn home(pc: u64, mask: usize) -> usize {
-    (pc.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,17 +206,18 @@ mod tests {
             FrameTable::build(&map, |function| Some(0x40_0000 + text[(function.address_at - 16) / 24])).unwrap();
         assert_eq!((table.len(), table.foreign_records()), (9, 2));
         assert_eq!(table.range(), Some((0x40_0015, 0x40_00f1)));
-        let listed: Vec<_> = table.frames().map(|f| (f.function.address - 0x40_0000, f.call_site_offset())).collect();
+        let listed: Vec<_> = table.frames().map(|f| (f.function().address - 0x40_0000, f.call_site_offset())).collect();
         let expected =
             [(0, 21), (0, 33), (0x30, 29), (0x30, 41), (0x30, 46), (0x70, 48), (0x70, 56), (0xb0, 50), (0xb0, 65)];
         assert_eq!(listed, expected);
         for frame in table.frames() {
             assert_eq!(table.lookup(frame.pc), Some(frame));
-            assert_eq!(frame.needs_rbx, frame.function.address == 0x40_0070);
-            assert_eq!(frame.function.stack_size.is_none(), frame.needs_rbx);
+            assert_eq!(frame.needs_rbx, frame.function().address == 0x40_0070);
+            assert_eq!(frame.stack_size().is_none(), frame.needs_rbx);
         }
         // Four different lists, of which the empty one takes no room.
-        assert_eq!(table.roots.len(), 1 + 2 + 1 + 1);
+        let Calls::Copied(calls) = &table.calls else { panic!("a table") };
+        assert_eq!(calls.roots.len(), 1 + 2 + 1 + 1);
     }
 
     #[test]
@@ -321,7 +238,7 @@ mod tests {
         }
         let table = build(section).unwrap();
         for pc in 0..0x900 + u64::from(calls) * 5 {
-            let found = table.lookup(pc + 0x800).map(|frame| frame.roots[0].id);
+            let found = table.lookup(pc + 0x800).and_then(|frame| frame.roots.iter().next()).map(|root| root.id);
             let recorded =
                 pc.checked_sub(0x800).filter(|at| at % 5 == 0 && *at < u64::from(calls) * 5).map(|at| at / 5);
             assert_eq!(found, recorded, "pc {pc:#x}");
@@ -334,7 +251,7 @@ mod tests {
         let bytes = [described(1 << 50), described(1 << 51)].concat();
         let table = FrameTable::build(&stack_map::read(&bytes).unwrap(), |f| Some(f.address)).unwrap();
         assert_eq!(table.len(), 1);
-        assert_eq!(table.lookup(0x1005).unwrap().roots[0].id, 1 << 50);
+        assert_eq!(table.lookup(0x1005).unwrap().roots.last().unwrap().id, 1 << 50);
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! bytes of .llvm_stackmaps ─► stack_map ─► root_records ─► frame_table ─► snapshot ─► walk ─► a visitor's slots
-//!                              functions,   id and slot     by return      all         │ ▲
-//!                              records      of each root    address        modules     ▼ │ native frames
-//!                                                                                     unwind
+//!                              functions,   id and slot     by return ▲    all         │ ▲
+//!                              records      of each root    address   │    modules     ▼ │ native frames
+//! bytes of tally_stackmaps ──► compact_map ───────────────────────────┘               unwind
 //! ```
 //!
 //! | module | content |
@@ -15,6 +15,7 @@
 //! | [`stack_map`] | reads the bytes of a section (never trusted, never copied) |
 //! | [`root_records`] | finds the roots among a record's operands, and their places |
 //! | [`statepoint`] | the same for records of LLVM's statepoints |
+//! | [`compact_map`] | Tally's own section: writer, reader, and lookup where it lies |
 //! | [`elf_section`] | finds the section of a file that holds such a table |
 //! | [`gcroot_offsets`] | reads the tables of LLVM's strategies `ocaml` and `erlang` |
 //! | [`frame_table`] | finds the frame of a return address, in one module |
@@ -32,6 +33,7 @@
 
 pub mod anchor;
 mod arch;
+pub mod compact_map;
 pub mod elf_section;
 pub mod frame_table;
 pub mod gcroot_offsets;
@@ -45,7 +47,8 @@ pub mod unwind;
 pub mod walk;
 
 pub use anchor::{Diversion, DivertedPair, Entries};
-pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, RootsIn, TableError};
+pub use compact_map::{CompactError, CompactMap, CompactTable};
+pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, Roots, RootsIn, TableError};
 pub use machine::Machine;
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
 pub use snapshot::FrameTables;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn id(tables: &FrameTables, pc: u64) -> Option<u64> {
-        tables.lookup(pc).map(|frame| frame.roots[0].id)
+        tables.lookup(pc)?.roots.iter().next().map(|root| root.id)
     }
 
     #[test]

@@ -23,9 +23,9 @@
 //! in no other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
 use crate::anchor::{Diversion, Entries};
-use crate::frame_table::{Frame, Lookup};
+use crate::frame_table::{Frame, Lookup, Roots};
 use crate::machine::Machine;
-use crate::root_records::{BaseRegister, Location};
+use crate::root_records::{BaseRegister, Location, RootSlot};
 use std::fmt;
 
 /// Visits the roots of every managed frame from `registers` to the first return address that is not in `frames`.
@@ -67,7 +67,7 @@ fn walk_on<F: Lookup + ?Sized>(
 ) -> Walk {
     let mut walked = 0;
     let mut pair = 0;
-    let mut seen: [Option<Frame<'_>>; SEEN] = [None; SEEN];
+    let mut seen: [Option<Seen<'_>>; SEEN] = [const { None }; SEEN];
     let end = loop {
         if registers.pc == entries.bottom {
             break WalkEnd::Bottom { registers };
@@ -76,18 +76,22 @@ fn walk_on<F: Lookup + ?Sized>(
             break WalkEnd::Paused { registers, pair };
         }
         let seen = &mut seen[registers.pc as usize % SEEN];
-        if seen.is_none_or(|frame| frame.pc != registers.pc) {
+        if seen.as_ref().is_none_or(|seen| seen.frame.pc != registers.pc) {
             match frames.lookup(registers.pc) {
                 None => break WalkEnd::Unknown { registers },
-                found => *seen = found,
+                Some(frame) => *seen = Some(Seen::of(frame)),
             }
         }
-        let Some(frame) = seen else { break WalkEnd::Unknown { registers } };
+        let Some(seen) = seen else { break WalkEnd::Unknown { registers } };
+        let frame = &seen.frame;
         if (frame.needs_rbx && registers.rbx.is_none()) || frame.needs_unwinder {
             break WalkEnd::NeedsUnwinder { registers };
         }
-        let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
-            .and_then(|()| caller_of(machine, frame, &registers, entries.diversion, &mut read_word));
+        let visited = match seen.slots() {
+            Some(slots) => visit_roots(slots.iter().copied(), &registers, &mut read_word, &mut visit),
+            None => visit_frame(frame, &registers, &mut read_word, &mut visit),
+        };
+        let stepped = visited.and_then(|()| caller_of(machine, frame, &registers, entries.diversion, &mut read_word));
         match stepped {
             Ok(caller) => (pair, registers) = (registers.fp, caller),
             Err(fault) => break WalkEnd::Malformed { registers, fault },
@@ -100,6 +104,34 @@ fn walk_on<F: Lookup + ?Sized>(
 /// Frames that are remembered, each by the low bits of its return address: a recursion returns to few places. A
 /// lookup for each frame took as long as the rest of the walk.
 const SEEN: usize = 16;
+
+/// A frame that is remembered, and its roots if they had to be unpacked and are few: long lists are read where they lie.
+struct Seen<'t> {
+    frame: Frame<'t>,
+    unpacked: [RootSlot; UNPACKED_MAX],
+}
+
+const UNPACKED_MAX: usize = 6;
+
+impl<'t> Seen<'t> {
+    #[inline]
+    fn of(frame: Frame<'t>) -> Seen<'t> {
+        const NONE: RootSlot = RootSlot { id: 0, location: Location::Direct { base: BaseRegister::Rsp, offset: 0 } };
+        let mut unpacked = [NONE; UNPACKED_MAX];
+        if let Roots::Packed(packed) = frame.roots {
+            unpacked.iter_mut().zip(packed.iter()).for_each(|(place, root)| *place = root);
+        }
+        Seen { frame, unpacked }
+    }
+
+    #[inline(always)]
+    fn slots(&self) -> Option<&[RootSlot]> {
+        match self.frame.roots {
+            Roots::Slots(slots) => Some(slots),
+            Roots::Packed(packed) => self.unpacked.get(..packed.len()),
+        }
+    }
+}
 
 /// The registers of a frame that is stopped in a call, as they are when the call has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,14 +275,26 @@ impl fmt::Display for StackFault {
 impl std::error::Error for StackFault {}
 
 /// Visits the roots of one frame. Indirect slots are read through `read_word`.
-#[inline(always)]
 pub(crate) fn visit_frame(
     frame: &Frame<'_>,
     registers: &Registers,
     read_word: &mut impl FnMut(u64) -> Option<u64>,
     visit: &mut impl FnMut(&FrameRoot),
 ) -> Result<(), StackFault> {
-    for (ordinal, root) in frame.roots.iter().enumerate() {
+    match frame.roots {
+        Roots::Slots(slots) => visit_roots(slots.iter().copied(), registers, read_word, visit),
+        Roots::Packed(packed) => visit_roots(packed.iter(), registers, read_word, visit),
+    }
+}
+
+#[inline(always)]
+fn visit_roots(
+    roots: impl Iterator<Item = RootSlot>,
+    registers: &Registers,
+    read_word: &mut impl FnMut(u64) -> Option<u64>,
+    visit: &mut impl FnMut(&FrameRoot),
+) -> Result<(), StackFault> {
+    for (ordinal, root) in roots.enumerate() {
         let slot_address = match root.location {
             Location::Direct { base, offset } => address(registers, base, offset),
             Location::Indirect { base, offset } => {
@@ -289,7 +333,7 @@ fn caller_of(
         Machine::X86_64 => above,
         Machine::AArch64 => {
             // The size is known: the frame would need the unwinder otherwise.
-            let next_sp = frame.function.stack_size.and_then(|size| sp.checked_add(size));
+            let next_sp = frame.stack_size().and_then(|size| sp.checked_add(size));
             next_sp.filter(|&next_sp| above.is_some_and(|above| above <= next_sp))
         }
     };

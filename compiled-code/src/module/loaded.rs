@@ -12,14 +12,17 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
 //! several.
 
+use crate::module::compact_frames;
+use crate::module::name_text::NameText;
 use crate::module::record::{
     METADATA_ROOT, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo,
     SHADOW_ROOT,
 };
-use crate::module::registry::text;
 use dashmap::DashMap;
-use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, stack_map};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, compact_map, stack_map};
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use tally_heap::type_registry::{self, TypeInfo};
@@ -41,9 +44,9 @@ pub(crate) struct NamedRoot {
     /// Address of the descriptor or the metadata that says so, or 0.
     pub(crate) descriptor: u64,
     /// The variable's name.
-    pub(crate) name: Arc<str>,
+    pub(crate) name: NameText,
     /// The function it was declared in.
-    pub(crate) function: Arc<str>,
+    pub(crate) function: NameText,
     /// Prompt plan: what it holds is counted by another root, its shadow.
     pub(crate) has_shadow: bool,
 }
@@ -155,7 +158,7 @@ impl Registry {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RootNames {
     /// The newest last; each at least twice as large as the next.
-    layers: Vec<Arc<HashMap<u64, NamedRoot>>>,
+    layers: Vec<Arc<FxHashMap<u64, NamedRoot>>>,
     /// Entries of unregistered modules.
     dead: usize,
     /// Two modules had a root of the same id: it is not known which of the two is in the layers.
@@ -188,7 +191,7 @@ impl RootNames {
         }
         next.twins |= roots.iter().any(|(id, _)| self.get(*id).is_some());
         next.any_described |= roots.iter().any(|(_, root)| root.how.is_some());
-        let mut merged: HashMap<u64, NamedRoot> = roots.iter().cloned().collect();
+        let mut merged: FxHashMap<u64, NamedRoot> = roots.iter().cloned().collect();
         next.copied += merged.len() as u64;
         while let Some(older) = next.layers.pop_if(|older| older.len() < 2 * merged.len()) {
             next.copied += older.len() as u64;
@@ -224,8 +227,12 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
         0 => readable_bytes_from(module.stack_maps as u64),
         size => size,
     };
-    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far.
-    let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far. It stays until the
+    // module is unregistered, and then no frame of the module is on any stack, so no walk looks into its map.
+    let bytes: &'static [u8] = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    if bytes.starts_with(&compact_map::MAGIC) {
+        return compact_frames::of(bytes).map_err(|what| format!("its stack maps cannot be read: {what}"));
+    }
     let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
     let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
     let roots = match module.flags & MODULE_FLAG_STATEPOINTS {
@@ -259,12 +266,12 @@ fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
         .iter()
         .map(|root| read_root(root, has_metadata && root.id & METADATA_ROOT != 0))
         .collect::<Result<Vec<_>, _>>()?;
-    let shadowed = |(_, root): &(u64, NamedRoot)| {
-        root.name.strip_prefix(SHADOW_ROOT).map(|name| (root.function.clone(), Arc::<str>::from(name)))
-    };
-    let shadowed: HashSet<(Arc<str>, Arc<str>)> = roots.iter().filter_map(shadowed).collect();
-    for (_, root) in &mut roots {
-        root.has_shadow = shadowed.contains(&(root.function.clone(), root.name.clone()));
+    let shadowed = |(_, root): &(u64, NamedRoot)| Some((root.function.get(), root.name.behind(SHADOW_ROOT)?));
+    let shadowed: HashSet<(Cow<str>, Cow<str>)> = roots.iter().filter_map(shadowed).collect();
+    if !shadowed.is_empty() {
+        for (_, root) in &mut roots {
+            root.has_shadow = shadowed.contains(&(root.function.get(), root.name.get()));
+        }
     }
     Ok(roots)
 }
@@ -278,17 +285,11 @@ fn read_root(root: &RootInfo, is_metadata: bool) -> Result<(u64, NamedRoot), Str
             how.map_err(|error| error.to_string())?.map(|how| How::Type(Arc::new(how)))
         }
     };
-    // SAFETY: names are C string constants.
-    let name = unsafe { text(root.name) };
-    // SAFETY: names are C string constants.
-    let function = unsafe { text(root.function) };
-    let named = NamedRoot {
-        how,
-        descriptor: root.how as u64,
-        name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
-        function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
-        has_shadow: false,
-    };
+    // SAFETY: names are C string constants of the module, or null. Roots are looked up by frames, and no frame of a module
+    // that is unregistered is on any stack.
+    let [name, function] =
+        unsafe { [NameText::of(root.name, c"(unnamed)"), NameText::of(root.function, c"(unknown)")] };
+    let named = NamedRoot { how, descriptor: root.how as u64, name, function, has_shadow: false };
     Ok((root.id, named))
 }
 
@@ -299,11 +300,8 @@ mod tests {
     fn module(number: u64, roots: u64) -> LoadedModule {
         let empty = stack_map::read(&[]).unwrap();
         let named = |index: u64| {
-            let name: Arc<str> = format!("{number}.{index}").into();
-            (
-                number << 20 | index,
-                NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name, has_shadow: false },
-            )
+            let name = NameText::leaked(&format!("{number}.{index}"));
+            (number << 20 | index, NamedRoot { how: None, descriptor: 0, name, function: name, has_shadow: false })
         };
         LoadedModule {
             frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),
@@ -348,7 +346,7 @@ mod tests {
         registry.publish(2, Some(module(2, 100)));
         registry.publish(1, None);
         let mut again = module(1, 10);
-        again.roots[0].1.name = "again".into();
+        again.roots[0].1.name = NameText::leaked("again");
         registry.publish(1, Some(again));
         assert_eq!(name(&registry, 1, 1), Some("again".to_owned()));
     }
@@ -358,7 +356,7 @@ mod tests {
         let registry = Registry::default();
         registry.publish(1, Some(module(7, 2)));
         let mut twin = module(7, 2);
-        twin.roots[0].1.name = "twin".into();
+        twin.roots[0].1.name = NameText::leaked("twin");
         registry.publish(2, Some(twin));
         registry.publish(3, Some(module(8, 100)));
         registry.publish(2, None);

@@ -5,6 +5,7 @@
 use libc::{c_int, c_void, dl_phdr_info, size_t};
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ pub(crate) struct LoadedFile {
     pub(crate) path: PathBuf,
     /// The distance from the file's addresses to those in memory.
     pub(crate) bias: u64,
+    /// The memory that it was loaded into.
+    pub(crate) ranges: Vec<Range<u64>>,
 }
 
 impl LoadedFile {
@@ -71,7 +74,12 @@ unsafe extern "C" fn look(info: *mut dl_phdr_info, _: size_t, search: *mut c_voi
     };
     // The program itself has no name.
     let path = if name.is_empty() { OsStr::new("/proc/self/exe") } else { OsStr::from_bytes(name.to_bytes()) };
-    search.found = Some(LoadedFile { path: path.into(), bias: info.dlpi_addr });
+    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let ranges = loaded.map(|header| {
+        let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+        start..start.saturating_add(header.p_memsz)
+    });
+    search.found = Some(LoadedFile { path: path.into(), bias: info.dlpi_addr, ranges: ranges.collect() });
     1
 }
 

@@ -16,8 +16,8 @@ use tally_heap::context::Context;
 use tally_heap::services::reach::Root;
 
 /// The name of a variable as its program has it: clang calls the memory of a parameter `list` `list.addr`.
-fn written(name: &Arc<str>) -> Arc<str> {
-    name.strip_suffix(".addr").map_or_else(|| name.clone(), Arc::from)
+fn written(name: &str) -> Arc<str> {
+    name.strip_suffix(".addr").unwrap_or(name).into()
 }
 
 impl StackRoots {
@@ -40,8 +40,8 @@ impl StackRoots {
                     return;
                 }
                 let describe = || Root::Variable {
-                    name: named.filter(|_| !is_own).map(|named| written(&named.name)),
-                    function: named.map(|named| named.function.clone()),
+                    name: named.filter(|_| !is_own).map(|named| written(&named.name.get())),
+                    function: named.map(|named| named.function.shared()),
                     place: places.get(&id).cloned(),
                 };
                 self.snapshot.visit_slot(slot, id, |object| visit(object, &describe));

@@ -62,8 +62,8 @@ impl StackRoots {
                     meta: named.map_or(0, |named| named.descriptor) as *const TypeDescriptor,
                     return_address: root.pc,
                     stack_pointer: root.sp,
-                    name: named.map(|named| named.name.clone()),
-                    function: named.map(|named| named.function.clone()),
+                    name: named.map(|named| named.name.shared()),
+                    function: named.map(|named| named.function.shared()),
                 });
             }
         });

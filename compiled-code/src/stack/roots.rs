@@ -254,7 +254,7 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
     let walked = visit_thread_stack(here, |address| stack.read(address), &frames, entries(), |_| ());
     if let Some(frame) = frames.seen.get() {
         let named = frame.roots.last().and_then(|root| snapshot.roots.get(root.id));
-        let address = frame.function.address;
+        let address = frame.function().address;
         return Ok(Some(
             named.map_or_else(|| format!("the one at {address:#x}"), |root| format!("`{}`", root.function)),
         ));

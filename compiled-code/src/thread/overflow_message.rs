@@ -74,7 +74,7 @@ fn find<'f>(fault: Fault, stack: Stack, frames: &'f impl Lookup, read: impl Fn(u
             *caller = Some(frame);
         }
         found.first_sp.get_or_insert(sp);
-        if found.of_fault.is_none() && (frame.function.address..frame.pc).contains(&fault.pc) {
+        if found.of_fault.is_none() && (frame.function().address..frame.pc).contains(&fault.pc) {
             found.of_fault = Some(frame);
         }
         found.count += 1;
@@ -183,14 +183,14 @@ struct Named<'m> {
 impl fmt::Display for Named<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = |frame: Frame| frame.roots.last().and_then(|root| self.modules.roots.get(root.id));
-        let function = self.frame.function.address;
+        let function = self.frame.function().address;
         let elsewhere = || {
             let frames = self.modules.frames.tables().flat_map(|(_, table)| table.frames());
-            frames.filter(|frame| frame.function.address == function).find_map(root)
+            frames.filter(|frame| frame.function().address == function).find_map(root)
         };
         match root(self.frame).or_else(elsewhere) {
             Some(root) => write!(out, "`{}`", root.function),
-            None => write!(out, "the one at {:#x}", self.frame.function.address),
+            None => write!(out, "the one at {:#x}", self.frame.function().address),
         }
     }
 }

@@ -136,8 +136,8 @@ mod tests {
         };
         let line = Some(SourceLine { file: "a.c", line: 7 });
         let calls = [
-            CallSite { function: "main".into(), offset: 0x2f, line, roots: vec![root] },
-            CallSite { function: "main".into(), offset: 0x40, line: None, roots: vec![] },
+            CallSite { function: "main".into(), offset: 0x2f, line, roots: [root].into() },
+            CallSite { function: "main".into(), offset: 0x40, line: None, roots: [].into() },
         ];
         let mut printed = String::new();
         print_table(&calls, Machine::X86_64, |text| {

@@ -9,6 +9,7 @@ use tally_compiled::program::options::{
 };
 
 use crate::emit::level::Level;
+use crate::emit::object_file::MapFormat;
 use crate::emit::target::Target;
 use crate::lower::{Patterns, Plan, Roots, STRATEGY};
 use crate::pipeline::option_text::gc_name;
@@ -47,6 +48,9 @@ pub(super) struct Compiling {
     save_counts: Option<Patterns>,
     #[command(flatten)]
     stack_objects: StackObjects,
+    /// The format of the stack maps: compact (Tally's own) or llvm (its section, for tools that read it)
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
+    stack_maps: MapFormat,
     /// Keep the names of fields and the lines of roots, for TALLY_WHY; a module that asks why objects are alive keeps its own
     #[arg(long = "names")]
     keep_names: bool,
@@ -149,6 +153,7 @@ impl Compiling {
             warns,
             patterns,
             stack_objects,
+            maps: self.stack_maps,
             destination,
             ..CompileOptions::default()
         }

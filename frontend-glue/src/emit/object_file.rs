@@ -2,13 +2,14 @@
 //!
 //! LLVM marks `.llvm_stackmaps` read-only although it holds absolute addresses; a position
 //! independent executable then needs relocations in a read-only segment, which lld refuses and GNU
-//! ld warns about. [`finish`] gives the section its write flag (the dynamic linker fills the
-//! addresses in, like in any other data), and writes the section's size into the module record,
+//! ld warns about. [`finish`] replaces the section by Tally's own, which has no address
+//! ([`super::compact_maps`]). Where that cannot be, or is not wanted, it gives the section its write flag (the
+//! dynamic linker fills the addresses in, like in any other data). It writes the section's size into the module record,
 //! which no IR constant can name: with it the runtime's reader knows where the map ends.
 //!
 //! ```text
-//!   .llvm_stackmaps   sh_flags  ALLOC           ->  ALLOC | WRITE
-//!   tally.module      +24 u64   0               ->  size of .llvm_stackmaps
+//!   .llvm_stackmaps   is replaced by tally_stackmaps, or   sh_flags  ALLOC  ->  ALLOC | WRITE
+//!   tally.module      +24 u64   0                          ->  size of the section
 //! ```
 //!
 //! Nothing here trusts the bytes: a truncated or foreign file is an error, not a panic. All readers of objects use
@@ -20,8 +21,10 @@ use std::ops::Range;
 use object::elf::{FileHeader64, SHF_WRITE, SectionHeader64};
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectKind, ObjectSection, ObjectSymbol};
+use stack_roots::compact_map;
 use thiserror::Error;
 
+use super::compact_maps;
 use crate::emit::target::Target;
 
 /// The section that LLVM writes stack maps to.
@@ -29,6 +32,13 @@ pub const STACK_MAPS: &str = ".llvm_stackmaps";
 
 /// The symbol of a module's registration record.
 pub(crate) const MODULE_RECORD: &str = "tally.module";
+
+/// Whether a symbol is a module's record. Bitcode that was linked has a record for each of its modules: LLVM's
+/// linker renames what is internal and meets another of its name (`tally.module.4`).
+pub(crate) fn is_module_record(name: &str) -> bool {
+    let rest = name.strip_prefix(MODULE_RECORD);
+    rest.is_some_and(|rest| rest.trim_start_matches('.').bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// Offset in the record of the size of the stack maps.
 const STACK_MAPS_SIZE_OFFSET: u64 = 24;
@@ -53,16 +63,39 @@ pub enum ObjectError {
     RecordOutside,
 }
 
-/// Makes the stack maps linkable and writes their length into the module record.
+/// The format of the stack maps of an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum MapFormat {
+    /// Tally's own: small, read-only, read where it lies
+    #[default]
+    Compact,
+    /// LLVM's: for tools that read it
+    Llvm,
+}
+
+/// Makes the stack maps linkable, compact where they can be, and writes their length into the module record.
 ///
 /// An object without stack maps is left as it is.
 pub fn finish(object: &mut [u8]) -> Result<(), ObjectError> {
+    finish_as(object, MapFormat::Compact)
+}
+
+/// The same with stack maps in that format, if they can be.
+pub fn finish_as(object: &mut [u8], format: MapFormat) -> Result<(), ObjectError> {
+    if format == MapFormat::Compact {
+        compact_maps::replace(object);
+    }
     let Some(places) = find(object)? else {
         return Ok(());
     };
-    let flags = read_u64(object, &places.flags)? | u64::from(SHF_WRITE);
-    write_u64(object, &places.flags, flags)?;
-    if let Some(record) = &places.record_size {
+    if let Some(flags) = &places.flags {
+        let writable = read_u64(object, flags)? | u64::from(SHF_WRITE);
+        write_u64(object, flags, writable)?;
+    }
+    // An object that was made of several has a record for each, whose sizes are known.
+    if let Some(record) = &places.record_size
+        && read_u64(object, record)? == 0
+    {
         write_u64(object, record, places.stack_maps_size)?;
     }
     Ok(())
@@ -107,7 +140,8 @@ fn target_of_number(machine: u16) -> Option<Target> {
 /// The bytes to change, as ranges of the file.
 #[derive(Debug)]
 struct Places {
-    flags: Range<usize>,
+    /// Of LLVM's section.
+    flags: Option<Range<usize>>,
     record_size: Option<Range<usize>>,
     stack_maps_size: u64,
 }
@@ -115,7 +149,9 @@ struct Places {
 fn find(bytes: &[u8]) -> Result<Option<Places>, ObjectError> {
     let file = parse(bytes)?;
     let header = file.elf_header();
-    let Some(section) = file.section_by_name(STACK_MAPS) else {
+    let llvms = file.section_by_name(STACK_MAPS);
+    let is_llvms = llvms.is_some();
+    let Some(section) = llvms.or_else(|| file.section_by_name(compact_map::SECTION)) else {
         return Ok(None);
     };
     let headers = usize::try_from(header.e_shoff.get(LittleEndian))
@@ -127,7 +163,8 @@ fn find(bytes: &[u8]) -> Result<Option<Places>, ObjectError> {
         Some(symbol) => Some(record_field(&file, &symbol, STACK_MAPS_SIZE_OFFSET)?),
         None => None,
     };
-    Ok(Some(Places { flags: flags..flags.saturating_add(8), record_size, stack_maps_size: section.size() }))
+    let flags = is_llvms.then_some(flags..flags.saturating_add(8));
+    Ok(Some(Places { flags, record_size, stack_maps_size: section.size() }))
 }
 
 /// The file range of a u64 field of the record that `symbol` names.
@@ -173,6 +210,10 @@ mod tests {
 
     /// An object with one stack map record and a module record of six words.
     fn object() -> Vec<u8> {
+        object_as(MapFormat::Compact)
+    }
+
+    fn object_as(format: MapFormat) -> Vec<u8> {
         let text = "@tally.module = internal global [6 x i64] [i64 1, i64 2, i64 3, i64 0, i64 5, i64 6]\n\
             @keep = global ptr @tally.module\n\
             declare void @llvm.experimental.stackmap(i64, i32, ...)\n\
@@ -181,13 +222,12 @@ mod tests {
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
         let module = context.create_module_from_ir(buffer).unwrap();
         let machine = target::machine(Level::O0).unwrap();
-        emit::object(&module, &machine).unwrap()
+        emit::object_as(&module, &machine, format).unwrap()
     }
 
     #[test]
     fn maps_become_writable_and_their_size_is_recorded() {
-        let mut bytes = object();
-        finish(&mut bytes).unwrap();
+        let bytes = object_as(MapFormat::Llvm);
         let file = ElfFile64::<LittleEndian>::parse(&*bytes).unwrap();
         let maps = file.section_by_name(STACK_MAPS).unwrap();
         let object::SectionFlags::Elf { sh_flags } = maps.flags() else { panic!("not ELF") };

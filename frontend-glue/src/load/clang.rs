@@ -43,7 +43,8 @@ pub fn find() -> Result<OsString, ClangMissing> {
         };
     }
     let by_name = on_path(OsStr::new(&format!("clang-{VERSION}")));
-    let by_folder = || Some(PathBuf::from(format!("/usr/lib/llvm-{VERSION}/bin/clang"))).filter(|path| is_program(path));
+    let by_folder =
+        || Some(PathBuf::from(format!("/usr/lib/llvm-{VERSION}/bin/clang"))).filter(|path| is_program(path));
     let found = by_name.or_else(by_folder).map(PathBuf::into_os_string);
     found.or_else(|| Some(OsString::from("clang")).filter(is_right_version)).ok_or(ClangMissing::NotFound)
 }

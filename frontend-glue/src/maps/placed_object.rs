@@ -16,12 +16,15 @@
 //! file).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use object::read::elf::ElfFile64;
 use object::{
     LittleEndian, Object, ObjectSection, ObjectSymbol, Relocation, RelocationKind, RelocationTarget, SectionFlags,
     SectionIndex, SymbolIndex,
 };
+
+use stack_roots::compact_map;
 
 use crate::emit::object_file::{self, ObjectError};
 use crate::emit::target::Target;
@@ -50,6 +53,8 @@ struct Section<'data> {
     name: &'data str,
     base: u64,
     data: Cow<'data, [u8]>,
+    /// What relocations refer to that count from their own place, by offset. Only of sections of stack maps.
+    targets: HashMap<u64, u64>,
 }
 
 impl<'data> PlacedObject<'data> {
@@ -76,6 +81,7 @@ impl<'data> PlacedObject<'data> {
                 name: readable(section.name_bytes().map_err(malformed)?),
                 base: if is_loaded { index as u64 * SECTION_STEP } else { 0 },
                 data: Cow::Borrowed(data),
+                targets: HashMap::new(),
             });
         }
         for symbol in file.symbols() {
@@ -98,6 +104,12 @@ impl<'data> PlacedObject<'data> {
     /// The bytes of a section.
     pub fn section(&self, name: &str) -> Option<&[u8]> {
         self.sections.iter().flatten().find(|section| section.name == name).map(|section| &*section.data)
+    }
+
+    /// The address that the relocation at an offset of a section refers to, if it counts from its own place.
+    pub(crate) fn address_named_at(&self, name: &str, offset: usize) -> Option<u64> {
+        let section = self.sections.iter().flatten().find(|section| section.name == name)?;
+        section.targets.get(&(offset as u64)).copied()
     }
 
     /// The addresses of the symbols whose names `wanted` accepts. An object that was made of several has several, all
@@ -157,7 +169,8 @@ impl<'data> PlacedObject<'data> {
         self.sections.get(index.0)?.as_ref().map(|section| section.base)
     }
 
-    /// Fills in an address or an offset; relocations relative to their own place are in code, which is not read here.
+    /// Fills in an address or an offset. Sections are too far apart for distances between them: the compact stack maps'
+    /// are kept beside the section, and others are in code, which is not read here.
     fn relocate(
         &mut self,
         file: &ElfFile64<LittleEndian>,
@@ -165,7 +178,10 @@ impl<'data> PlacedObject<'data> {
         offset: u64,
         relocation: &Relocation,
     ) {
-        if relocation.kind() != RelocationKind::Absolute {
+        let is_distance = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::GotRelative);
+        let has_targets = |section: &Section| section.name == compact_map::SECTION;
+        let is_kept = is_distance && self.sections.get(section.0).and_then(Option::as_ref).is_some_and(has_targets);
+        if relocation.kind() != RelocationKind::Absolute && !is_kept {
             return;
         }
         let target = match relocation.target() {
@@ -174,7 +190,14 @@ impl<'data> PlacedObject<'data> {
             _ => None,
         };
         let Some(target) = target else { return };
-        let value = target.wrapping_add_signed(relocation.addend()).to_le_bytes();
+        let value = target.wrapping_add_signed(relocation.addend());
+        if is_kept {
+            if let Some(section) = self.sections.get_mut(section.0).and_then(Option::as_mut) {
+                section.targets.insert(offset, value);
+            }
+            return;
+        }
+        let value = value.to_le_bytes();
         let bytes = usize::from(relocation.size() / 8).min(8);
         let Some(section) = self.sections.get_mut(section.0).and_then(Option::as_mut) else { return };
         let Ok(offset) = usize::try_from(offset) else { return };

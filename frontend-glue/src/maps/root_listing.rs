@@ -8,13 +8,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
+use std::rc::Rc;
 
-use stack_roots::{Location, MapError, OperandFault, root_records, stack_map};
+use stack_roots::{CompactError, Location, MapError, OperandFault, RootSlot, compact_map, root_records, stack_map};
 use tally_compiled::module::record::{ModuleRecord, RootInfo};
 use tally_heap::descriptor::RawDescriptor;
 use thiserror::Error;
 
-use crate::emit::object_file::{MODULE_RECORD, STACK_MAPS};
+use crate::emit::object_file::{STACK_MAPS, is_module_record};
 use crate::maps::line_table::{LineTable, SourceLine};
 use crate::maps::placed_object::PlacedObject;
 
@@ -24,6 +25,9 @@ pub enum ListingError {
     /// The section of stack maps cannot be read.
     #[error("the stack maps are malformed: {0}")]
     Map(#[from] MapError),
+    /// The section of compact stack maps cannot be read.
+    #[error("the stack maps are malformed: {0}")]
+    Compact(#[from] CompactError),
     /// A call's record does not tell where its roots are.
     #[error("the stack map of the call at {call} is malformed: {fault}")]
     Record {
@@ -44,8 +48,8 @@ pub struct CallSite<'a> {
     pub offset: u64,
     /// Its place in the source, if the object has debug information.
     pub line: Option<SourceLine<'a>>,
-    /// In the order of the map.
-    pub roots: Vec<Root<'a>>,
+    /// In the order of the map. Calls with the same list in a compact map share it.
+    pub roots: Rc<[Root<'a>]>,
 }
 
 /// One root slot at a call.
@@ -63,32 +67,81 @@ pub struct Root<'a> {
 
 /// Lists the calls of an object in the order of the map.
 pub fn list<'a>(placed: &'a PlacedObject<'_>) -> Result<Vec<CallSite<'a>>, ListingError> {
-    let lines = LineTable::read(placed);
-    let names = root_names(placed);
+    let listing = Listing { placed, lines: LineTable::read(placed), names: root_names(placed) };
     let mut calls = Vec::new();
-    let Some(section) = placed.section(STACK_MAPS) else {
-        return Ok(calls);
-    };
-    for blob in stack_map::read(section)?.blobs() {
-        let mut records = blob.records();
-        for function in blob.functions() {
-            let name = match placed.symbol_at(function.address) {
-                Some((name, 0)) => Cow::Borrowed(name),
-                _ => Cow::Owned(format!("{:#x}", function.address)),
-            };
-            for record in records.by_ref().take(usize::try_from(function.record_count).unwrap_or(usize::MAX)) {
-                let offset = u64::from(record.instruction_offset);
-                let decoded = root_records::decode(&record, placed.target().frames())
-                    .map_err(|fault| ListingError::Record { call: format!("{name:.200}+{offset:#x}"), fault })?;
-                let Some(slots) = decoded else { continue };
-                let roots = slots.iter().map(|slot| root(&names, slot.id, slot.location)).collect();
-                // The byte before the return address belongs to the call.
-                let line = lines.place(function.address.wrapping_add(offset).wrapping_sub(1));
-                calls.push(CallSite { function: name.clone(), offset, line, roots });
-            }
-        }
+    if let Some(section) = placed.section(STACK_MAPS) {
+        listing.add_llvms(section, &mut calls)?;
+    }
+    if let Some(section) = placed.section(compact_map::SECTION) {
+        listing.add_compact(section, &mut calls)?;
     }
     Ok(calls)
+}
+
+/// What the listing of a call needs.
+struct Listing<'a, 'data> {
+    placed: &'a PlacedObject<'data>,
+    lines: LineTable<'a>,
+    names: HashMap<u64, RootName<'a>>,
+}
+
+impl<'a> Listing<'a, '_> {
+    /// The calls of a section in LLVM's format.
+    fn add_llvms(&self, section: &[u8], calls: &mut Vec<CallSite<'a>>) -> Result<(), ListingError> {
+        for blob in stack_map::read(section)?.blobs() {
+            let mut records = blob.records();
+            for function in blob.functions() {
+                let name = self.name(function.address);
+                for record in records.by_ref().take(usize::try_from(function.record_count).unwrap_or(usize::MAX)) {
+                    let offset = u64::from(record.instruction_offset);
+                    let decoded = root_records::decode(&record, self.placed.target().frames())
+                        .map_err(|fault| ListingError::Record { call: format!("{name:.200}+{offset:#x}"), fault })?;
+                    let Some(slots) = decoded else { continue };
+                    let roots = self.roots(slots.into_iter());
+                    calls.push(self.call(name.clone(), function.address, offset, roots));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls of a section in Tally's format. An object that was made of several has their maps one after the other.
+    fn add_compact(&self, section: &[u8], calls: &mut Vec<CallSite<'a>>) -> Result<(), ListingError> {
+        let mut start = 0;
+        while let Some(rest) = section.get(start..).filter(|rest| !rest.is_empty()) {
+            let map = compact_map::read(rest)?;
+            let mut lists = HashMap::new();
+            for group in map.groups() {
+                let code =
+                    self.placed.address_named_at(compact_map::SECTION, start + group.place_at).unwrap_or_default();
+                for call in map.calls(&group) {
+                    let distance = u64::from(call.return_offset.wrapping_sub(call.function_offset));
+                    let function = code.wrapping_add(u64::from(call.return_offset)).wrapping_sub(distance);
+                    let roots = lists.entry(call.list).or_insert_with(|| self.roots(call.roots.iter())).clone();
+                    calls.push(self.call(self.name(function), function, distance, roots));
+                }
+            }
+            start += map.bytes().len();
+        }
+        Ok(())
+    }
+
+    fn name(&self, function: u64) -> Cow<'a, str> {
+        match self.placed.symbol_at(function) {
+            Some((name, 0)) => Cow::Borrowed(name),
+            _ => Cow::Owned(format!("{function:#x}")),
+        }
+    }
+
+    fn roots(&self, slots: impl Iterator<Item = RootSlot>) -> Rc<[Root<'a>]> {
+        slots.map(|slot| root(&self.names, slot.id, slot.location)).collect()
+    }
+
+    fn call(&self, name: Cow<'a, str>, function: u64, offset: u64, roots: Rc<[Root<'a>]>) -> CallSite<'a> {
+        // The byte before the return address belongs to the call.
+        let line = self.lines.place(function.wrapping_add(offset).wrapping_sub(1));
+        CallSite { function: name, offset, line, roots }
+    }
 }
 
 fn root<'a>(names: &HashMap<u64, RootName<'a>>, id: u64, slot: Location) -> Root<'a> {
@@ -105,17 +158,11 @@ struct RootName<'a> {
     descriptor: Option<Cow<'a, str>>,
 }
 
-/// The named roots of all module records, by id. Bitcode that was linked has a record for each of its modules: LLVM's
-/// linker renames what is internal and meets another of its name (`tally.module.4`).
+/// The named roots of all module records, by id.
 fn root_names<'a>(placed: &'a PlacedObject<'_>) -> HashMap<u64, RootName<'a>> {
-    let rows = placed.addresses_of(is_record).flat_map(|record| rows_of(placed, record));
+    let rows = placed.addresses_of(is_module_record).flat_map(|record| rows_of(placed, record));
     // However many records a damaged object has, there are no more rows than fit in it.
     rows.take(placed.size() / size_of::<RootInfo>()).collect()
-}
-
-fn is_record(name: &str) -> bool {
-    let rest = name.strip_prefix(MODULE_RECORD);
-    rest.is_some_and(|rest| rest.trim_start_matches('.').bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The rows of one module record's table.
@@ -208,7 +255,7 @@ define void @f() "frame-pointer"="all" !dbg !3 {
         assert_eq!((unnamed.name, unnamed.descriptor.as_deref()), ("", None));
         assert_ne!(named.slot, unnamed.slot);
         assert_eq!(named.slot.base(), BaseRegister::Rsp);
-        assert_eq!(calls[1].roots, []);
+        assert_eq!(calls[1].roots[..], []);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::lower::{Plan, STRATEGY};
 use crate::pipeline::CompileOptions;
 
 /// The words, for messages and help.
-pub const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects=on|off, no-warnings, \
+pub const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects=on|off, \
+                         stack-maps=compact|llvm, no-warnings, \
                          and O0, O1, O2, O3 or Os";
 
 /// Reads words of options over those that are there.
@@ -36,6 +37,7 @@ fn set(word: &str, options: &mut CompileOptions) -> Result<(), String> {
         ("zeal", None) => options.zeal = true,
         ("stack-objects", None | Some("on")) => options.stack_objects = true,
         ("stack-objects", Some("off")) => options.stack_objects = false,
+        ("stack-maps", Some(format)) => options.maps = ValueEnum::from_str(format, false).map_err(wrong)?,
         ("no-warnings", None) => options.warns = false,
         (level, None) if level.starts_with('O') => {
             options.level = <Level as ValueEnum>::from_str(&level[1..], false).map_err(wrong)?;
@@ -59,6 +61,7 @@ pub fn gc_name(text: &str) -> Result<(String, Plan), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::object_file::MapFormat;
     use crate::lower::{Patterns, Roots};
 
     #[test]
@@ -71,8 +74,8 @@ mod tests {
         assert_eq!((options.roots, options.level), (Roots::Auto, Level::O3));
         assert_eq!(options.patterns, Some(Patterns::NONE));
         assert!(options.zeal && !options.warns && options.stack_objects);
-        read("stack-objects=off", &mut options).unwrap();
-        assert!(!options.stack_objects);
+        read("stack-objects=off stack-maps=llvm", &mut options).unwrap();
+        assert!(!options.stack_objects && options.maps == MapFormat::Llvm);
         read("", &mut options).unwrap();
     }
 

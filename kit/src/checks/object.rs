@@ -9,6 +9,6 @@ pub fn check(bytes: &[u8]) -> Option<usize> {
     let _ = object_file::finish(&mut bytes.to_vec());
     let placed = PlacedObject::read(bytes).ok()?;
     let calls = root_listing::list(&placed).ok()?;
-    assert!(calls.len() * 24 <= bytes.len(), "a record takes 24 bytes");
+    assert!(calls.len() <= bytes.len(), "a call takes a byte at least");
     Some(calls.len())
 }

@@ -4,7 +4,8 @@
 //! nobody chooses them to collide. It computes the addresses of calls, shares lists of roots, and guards `[FRAME]`
 //! at its one weak point: two records for one return address must agree.
 
-use super::{CallSite, FrameTable, PlacedFunction, home};
+use super::hashed::{CallSite, CallSites, home};
+use super::{Calls, FrameTable, PlacedFunction};
 use crate::machine::Machine;
 use crate::root_records::{BaseRegister, OperandFault, RootSlot};
 use rustc_hash::FxHashMap;
@@ -82,15 +83,15 @@ impl Builder {
             }
             call_sites[index] = *site;
         }
-        Ok(FrameTable {
+        let calls = CallSites {
             first: self.calls.keys().copied().min().unwrap_or(u64::MAX),
             last: self.calls.keys().copied().max().unwrap_or(0),
             calls: self.calls.len(),
-            foreign_records: self.foreign_records,
             call_sites,
             functions: self.functions.into_boxed_slice(),
             roots: self.roots.into_boxed_slice(),
-        })
+        };
+        Ok(FrameTable { calls: Calls::Copied(calls), foreign_records: self.foreign_records })
     }
 }
 

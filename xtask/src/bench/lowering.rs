@@ -257,7 +257,7 @@ impl Sizes {
             let ours = lines.filter(|words| words.len() > 1 && words[0].starts_with(section));
             ours.filter_map(|words| words[1].parse::<u64>().ok()).sum()
         };
-        Ok(Sizes { code: size(".text"), maps: size(".llvm_stackmaps") })
+        Ok(Sizes { code: size(".text"), maps: size(".llvm_stackmaps") + size("tally_stackmaps") })
     }
 }
 

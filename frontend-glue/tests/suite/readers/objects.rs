@@ -5,6 +5,7 @@ use object::{LittleEndian, Object, ObjectSection};
 use std::ops::Range;
 use std::path::Path;
 use tally_llvm::emit::level::Level;
+use tally_llvm::emit::object_file::MapFormat;
 use tally_llvm::pipeline::{self, CompileOptions};
 
 /// The objects of some examples, at different levels.
@@ -17,13 +18,19 @@ pub fn real() -> Vec<Vec<u8>> {
         ("nested_calls.ll", Level::O0),
         ("intermediate_values.ll", Level::O2),
     ];
-    programs.iter().map(|&(name, level)| compiled(name, level)).collect()
+    let compact = programs.iter().map(|&(name, level)| compiled(name, level));
+    compact.chain([compiled_as("lru_cache.c", Level::O2, MapFormat::Llvm)]).collect()
 }
 
 /// The object of one example.
 pub fn compiled(name: &str, level: Level) -> Vec<u8> {
+    compiled_as(name, level, MapFormat::Compact)
+}
+
+/// The same with stack maps in that format.
+pub fn compiled_as(name: &str, level: Level, maps: MapFormat) -> Vec<u8> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name);
-    let options = CompileOptions { level, ..CompileOptions::default() };
+    let options = CompileOptions { level, maps, ..CompileOptions::default() };
     pipeline::compile(&[file], &options).unwrap().remove(0).bytes
 }
 
@@ -35,7 +42,7 @@ pub fn places(object: &[u8]) -> Vec<Range<usize>> {
     let mut places = vec![0..64, headers..object.len()];
     for section in file.sections() {
         let name = section.name().unwrap();
-        let is_read = [".llvm_stackmaps", ".symtab", ".strtab", ".data", ".rodata", ".debug_line"];
+        let is_read = [".llvm_stackmaps", "tally_stackmaps", ".symtab", ".strtab", ".data", ".rodata", ".debug_line"];
         let is_read = is_read.iter().any(|prefix| name.starts_with(prefix) || name == format!(".rela{prefix}"));
         let (from, size) = section.file_range().unwrap_or((0, 0));
         if is_read && size > 0 {

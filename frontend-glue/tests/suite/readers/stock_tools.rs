@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use tally_kit::damage::budget::within;
 use tally_kit::damage::mutation::Mutation;
 use tally_llvm::emit::level::Level;
-use tally_llvm::emit::object_file;
+use tally_llvm::emit::object_file::{self, MapFormat};
 use tally_llvm::maps::placed_object::PlacedObject;
 use tally_llvm::maps::root_listing;
 
@@ -47,7 +47,7 @@ fn readobj(file: &Path) -> Option<End> {
 #[test]
 fn damaged_sections_that_crash_stock_tools_are_refused_or_read() {
     let sections = std::env::var("TALLY_DAMAGE_SECTIONS").map_or(60, |count| count.parse::<u64>().expect("a number"));
-    let whole = objects::compiled("rings.c", Level::O2);
+    let whole = objects::compiled_as("rings.c", Level::O2, MapFormat::Llvm);
     let place = objects::section(&whole, object_file::STACK_MAPS);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("damaged.o");
