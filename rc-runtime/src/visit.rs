@@ -391,8 +391,10 @@ impl TypeInfo {
             Tracer::Pairs(pairs) => pairs,
         };
         for &offset in offsets {
-            // SAFETY: [HEADER] a pair of such an image, and a reference if its tag says so.
-            if let Some(target) = unsafe { ObjectRef::of_word(pairs.address_at(words + u64::from(offset))) } {
+            // SAFETY: [HEADER] a pair of such an image.
+            let address = unsafe { pairs.address_at(words + u64::from(offset)) };
+            // SAFETY: [HEADER] a reference, as its tag says.
+            if let Some(target) = unsafe { ObjectRef::of_word(address) } {
                 visit(target);
             }
         }

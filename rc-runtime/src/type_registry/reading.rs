@@ -83,7 +83,9 @@ impl Pairs {
     pub(crate) unsafe fn address_at(self, at: u64) -> u64 {
         let tag = if self.is_behind { at + 8 } else { at - 8 };
         // SAFETY: by the caller's promise.
-        let (tag, word) = unsafe { (*(tag as *const u64), *(at as *const u64)) };
+        let tag = unsafe { *(tag as *const u64) };
+        // SAFETY: by the caller's promise.
+        let word = unsafe { *(at as *const u64) };
         if tag & self.mask == self.pattern { word & self.pointer } else { 0 }
     }
 }

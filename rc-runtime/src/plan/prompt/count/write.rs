@@ -139,8 +139,10 @@ impl Heap {
             self.write_counted(object, slot, pair[0]);
             return self.write_counted(object, object.slot(offset + 8), pair[1]);
         };
-        // SAFETY: [HEADER] the pair is one of this object's, and so is what it is about to hold.
-        let [new, old] = unsafe { [pairs.target_in(&raw const pair as u64), pairs.target_in(slot.address())] };
+        // SAFETY: [HEADER] what the pair of this object is about to hold.
+        let new = unsafe { pairs.target_in(&raw const pair as u64) };
+        // SAFETY: [HEADER] a pair of this object.
+        let old = unsafe { pairs.target_in(slot.address()) };
         new.into_iter().for_each(ObjectRef::increment_exact);
         slot.store_pair(pair);
         old.into_iter().for_each(|old| self.decrement_exact(old));
