@@ -57,7 +57,7 @@ fn frontend_in_c_that_writes_text() {
         stdout(&mut command)
     };
     for plan in PLANS {
-        for more in [&["--opt", "0"][..], &["--opt", "3", "--leak-check"], &["--zeal"]] {
+        for more in [&["--opt", "0"][..], &["--opt", "3"], &["--zeal"]] {
             assert_eq!(tally(&[&["run", "--plan", plan], more].concat()), expected(), "{plan} {more:?}");
         }
         let executable = folder.path("program");
@@ -77,11 +77,12 @@ fn frontend_in_cpp_with_a_jit_of_its_own() {
     compile("clang-22", &words, &[source("runtime.c")]);
     let library = library("tally-c", "libtally_llvm.so");
     let beside = text(library.parent().expect("a folder"));
+    let headers = llvm.join("include");
     let words = [
         "-std=c++17",
         &include("c-api/include"),
         "-isystem",
-        text(&llvm.join("include")),
+        text(&headers),
         &format!("-L{beside}"),
         "-ltally_llvm",
         &format!("-L{}", llvm.join("lib").display()),

@@ -1,6 +1,6 @@
 //! Tiny in Rust: a compiler over inkwell and `tally::llvm::Frontend`, and the language's runtime in the same process.
 //!
-//!     cargo run --release -p tally-llvm --example tiny -- examples/frontends/program.tiny [WORDS]
+//!     cargo run --release -p tally-llvm --example tiny -- examples/frontends/program.tiny WORDS
 //!
 //! Nobody writes a descriptor, a barrier or the metadata of a root here: types are described by their fields, and `Frontend` does
 //! the rest. Values are tagged words: a number n is the word 2n + 1, nil is 0, and all else is a reference. WORDS are `prompt`

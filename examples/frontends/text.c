@@ -153,7 +153,6 @@ static void write(Function *in, Value object, long offset, Value word) {
 }
 
 static Value object_of(Function *in, Value word) { return define(in, "inttoptr i64 %s to ptr", word.text); }
-
 /* A new cell; its address. */
 static Value make_cell(Function *in, Value head, Value tail) {
     Value first = root(in, head), second = root(in, tail);
@@ -307,13 +306,11 @@ static Value arithmetic(Function *in, char operator, Form *form) {
     Value left = define(in, "call i64 @tiny_number(i64 %s)", values[0].text);
     Value word = take(in, second);
     Value right = define(in, "call i64 @tiny_number(i64 %s)", word.text);
-    if (operator == '<' || operator == '=') {
-        Value holds = define(in, "icmp %s i64 %s, %s", operator == '<' ? "slt" : "eq", left.text, right.text);
-        return define(in, "select i1 %s, i64 3, i64 0", holds.text);
-    }
+    if (operator == '<' || operator == '=')
+        return define(in, "select i1 %s, i64 3, i64 0",
+                      define(in, "icmp %s i64 %s, %s", operator == '<' ? "slt" : "eq", left.text, right.text).text);
     Value number = define(in, "%s i64 %s, %s", operator == '+' ? "add" : "sub", left.text, right.text);
-    Value twice = define(in, "shl i64 %s, 1", number.text);
-    return define(in, "or i64 %s, 1", twice.text);
+    return define(in, "or i64 %s, 1", define(in, "shl i64 %s, 1", number.text).text);
 }
 
 static Value special(Function *in, Form *list) {
