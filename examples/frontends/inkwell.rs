@@ -1,10 +1,10 @@
 //! Tiny in Rust: a compiler over inkwell and `tally::llvm::Frontend`, and the language's runtime in the same process.
 //!
-//!     cargo run --release -p tally-gc --features llvm --example tiny -- examples/frontends/program.tiny [WORDS]
+//!     cargo run --release -p tally-llvm --example tiny -- examples/frontends/program.tiny WORDS
 //!
 //! Nobody writes a descriptor, a barrier or the metadata of a root here: types are described by their fields, and `Frontend` does
 //! the rest. Values are tagged words: a number n is the word 2n + 1, nil is 0, and all else is a reference. WORDS are `prompt`
-//! (objects die when their last reference goes) and `typed`. An error is a Rust panic that goes through the frames of compiled code.
+//! (objects die when their last reference goes), `trace` and `typed` (references are `ptr addrspace(1)`). An error is a Rust panic that goes through the frames of compiled code.
 
 use std::collections::HashMap;
 use std::panic::catch_unwind;
@@ -370,14 +370,16 @@ impl<'f, 'ctx> Compiler<'f, 'ctx> {
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [file, options @ ..] = &words[..] else { return Err("tiny FILE [prompt] [typed]".into()) };
+    let [file, options @ ..] = &words[..] else { return Err("tiny FILE [prompt|trace] [typed]".into()) };
     let context = Context::create();
     let mut frontend = Frontend::new(&context, file)?;
-    if options.iter().any(|word| word == "prompt") {
-        frontend = frontend.plan(Plan::Prompt);
-    }
-    if options.iter().any(|word| word == "typed") {
-        frontend = frontend.typed_references();
+    for word in options {
+        frontend = match word.as_str() {
+            "prompt" => frontend.plan(Plan::Prompt),
+            "trace" => frontend.plan(Plan::Trace),
+            "typed" => frontend.typed_references(),
+            _ => return Err(format!("`{word}` is no word of: prompt, trace, typed").into()),
+        };
     }
     Compiler::new(&frontend)?.program(&read_all(&std::fs::read_to_string(file)?)?)?;
     for warning in frontend.check()? {

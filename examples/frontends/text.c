@@ -96,26 +96,17 @@ typedef struct Function {
     size_t size;
     int block; /* the one that is being written */
     Variable variables[MANY];
-    int variable_count;
     const char *captured[MANY];
-    int captured_count;
+    int variable_count, captured_count;
     struct Function *outer;
 } Function;
 
-static int numbered; /* values, blocks, functions, texts */
 static const char *globals[MANY];
-static int global_count;
+static int global_count, numbered; /* values, blocks, functions, texts */
 
 static Value compile(Function *in, Form *form);
 
-static void emit(Function *in, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("  ", in->out);
-    vfprintf(in->out, format, arguments);
-    fputc('\n', in->out);
-    va_end(arguments);
-}
+#define emit(in, format, ...) fprintf((in)->out, "  " format "\n", __VA_ARGS__)
 
 /* Emits `%tN = …`; the format is of what stands behind the sign. */
 static Value define(Function *in, const char *format, ...) {
@@ -132,8 +123,7 @@ static Value define(Function *in, const char *format, ...) {
 
 static Value constant(long value) {
     Value number;
-    snprintf(number.text, sizeof number.text, "%ld", value);
-    return number;
+    return snprintf(number.text, sizeof number.text, "%ld", value), number;
 }
 
 /* A variable that keeps a word alive. It may stand in any block. */
@@ -153,11 +143,6 @@ static Value take(Function *in, Value slot) {
     return value;
 }
 
-static void begin_block(Function *in, int block) {
-    fprintf(in->out, "b%d:\n", block);
-    in->block = block;
-}
-
 static Value field(Function *in, Value object, long offset) {
     return define(in, "getelementptr i8, ptr %s, i64 %ld", object.text, offset);
 }
@@ -168,7 +153,6 @@ static void write(Function *in, Value object, long offset, Value word) {
 }
 
 static Value object_of(Function *in, Value word) { return define(in, "inttoptr i64 %s to ptr", word.text); }
-
 /* A new cell; its address. */
 static Value make_cell(Function *in, Value head, Value tail) {
     Value first = root(in, head), second = root(in, tail);
@@ -195,10 +179,14 @@ static int operands(Function *in, Form *form, Value *values) {
     return number;
 }
 
-/* Writes the arguments of a call behind the opening bracket. */
-static void arguments(Function *in, const Value *values, int number) {
+/* Emits a call of a function by name or address. */
+static Value call(Function *in, const char *function, const Value *values, int number) {
+    Value result;
+    snprintf(result.text, sizeof result.text, "%%t%d", ++numbered);
+    fprintf(in->out, "  %s = call i64 %s(", result.text, function);
     for (int i = 0; i < number; i++) fprintf(in->out, "%si64 %s", i ? ", " : "", values[i].text);
     fputs(")\n", in->out);
+    return result;
 }
 
 static Value apply(Function *in, Form *form) {
@@ -209,21 +197,17 @@ static Value apply(Function *in, Form *form) {
     for (int i = 0; i < number; i++) roots[i] = root(in, values[i]);
     Value code = define(in, "call ptr @tiny_code(i64 %s, i64 %d)", values[0].text, number - 1);
     for (int i = 0; i < number; i++) values[i] = take(in, roots[i]);
-    Value result;
-    snprintf(result.text, sizeof result.text, "%%t%d", ++numbered);
-    fprintf(in->out, "  %s = call i64 %s(", result.text, code.text);
-    arguments(in, values, number);
-    return result;
+    return call(in, code.text, values, number);
 }
 
 /* The runtime has no roots: those of its caller hold the operands until it returns. */
 static Value call_runtime(Function *in, const char *name, Form *form) {
-    Value roots[MANY], values[MANY], result;
+    Value roots[MANY], values[MANY];
     int number = rooted(in, form, roots);
     for (int i = 0; i < number; i++) values[i] = load(in, roots[i]);
-    snprintf(result.text, sizeof result.text, "%%t%d", ++numbered);
-    fprintf(in->out, "  %s = call i64 @tiny_%s(", result.text, name);
-    arguments(in, values, number);
+    char function[32];
+    snprintf(function, sizeof function, "@tiny_%s", name);
+    Value result = call(in, function, values, number);
     for (int i = 0; i < number; i++) emit(in, "store i64 0, ptr %s", roots[i].text);
     return result;
 }
@@ -253,8 +237,7 @@ static Value variable(Function *in, const char *name) {
         Value cell = define(in, "load ptr, ptr @\"global.%s\"", name);
         return load(in, field(in, cell, 8));
     }
-    fail("not defined: ", name);
-    return constant(0);
+    return fail("not defined: ", name), constant(0);
 }
 
 static void add_variable(Function *in, const char *name, Value word) {
@@ -287,8 +270,7 @@ static Value closure(Function *in, Form *parameters, Form *body) {
     int place = 0;
     for (Form *it = parameters->first; it; it = it->next) {
         Value value;
-        snprintf(value.text, sizeof value.text, "%%p%d", ++place);
-        add_variable(&inner, it->text, value);
+        add_variable(&inner, it->text, (snprintf(value.text, sizeof value.text, "%%p%d", ++place), value));
     }
     end(&inner, compile(&inner, body));
     Value captured[MANY];
@@ -308,12 +290,12 @@ static Value choose(Function *in, Form *condition, Form *yes, Form *no) {
     Value is_true = define(in, "icmp ne i64 %s, 0", value.text);
     emit(in, "br i1 %s, label %%b%d, label %%b%d", is_true.text, blocks[0], blocks[1]);
     for (int i = 0; i < 2; i++) {
-        begin_block(in, blocks[i]);
+        fprintf(in->out, "b%d:\n", in->block = blocks[i]);
         results[i] = compile(in, i ? no : yes);
         ends[i] = in->block;
         emit(in, "br label %%b%d", blocks[2]);
     }
-    begin_block(in, blocks[2]);
+    fprintf(in->out, "b%d:\n", in->block = blocks[2]);
     return define(in, "phi i64 [ %s, %%b%d ], [ %s, %%b%d ]", results[0].text, ends[0], results[1].text, ends[1]);
 }
 
@@ -324,13 +306,11 @@ static Value arithmetic(Function *in, char operator, Form *form) {
     Value left = define(in, "call i64 @tiny_number(i64 %s)", values[0].text);
     Value word = take(in, second);
     Value right = define(in, "call i64 @tiny_number(i64 %s)", word.text);
-    if (operator == '<' || operator == '=') {
-        Value holds = define(in, "icmp %s i64 %s, %s", operator == '<' ? "slt" : "eq", left.text, right.text);
-        return define(in, "select i1 %s, i64 3, i64 0", holds.text);
-    }
+    if (operator == '<' || operator == '=')
+        return define(in, "select i1 %s, i64 3, i64 0",
+                      define(in, "icmp %s i64 %s, %s", operator == '<' ? "slt" : "eq", left.text, right.text).text);
     Value number = define(in, "%s i64 %s, %s", operator == '+' ? "add" : "sub", left.text, right.text);
-    Value twice = define(in, "shl i64 %s, 1", number.text);
-    return define(in, "or i64 %s, 1", twice.text);
+    return define(in, "or i64 %s, 1", define(in, "shl i64 %s, 1", number.text).text);
 }
 
 static Value special(Function *in, Form *list) {

@@ -76,6 +76,16 @@ pub fn library(package: &str, file: &str) -> PathBuf {
     profile_folder().join(file)
 }
 
+/// An example of a package, of the running test's own profile.
+pub fn example(package: &str, name: &str) -> PathBuf {
+    let place = profile_folder().join("examples").join(name);
+    // `cargo xtask test` has built them all, unless it tests one package.
+    if std::env::var_os(COMMAND).is_none() || !place.is_file() {
+        build(&["-p", package, "--example", name]);
+    }
+    place
+}
+
 /// The command as a word of a shell's command line.
 pub fn tally_word() -> &'static str {
     checked_tally().to_str().expect("the tree lies in a folder whose name is text")

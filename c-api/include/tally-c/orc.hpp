@@ -33,10 +33,21 @@ class CodePlugin : public llvm::orc::ObjectLinkingLayer::Plugin {
         return llvm::Error::success();
     }
 
+    /* Each object has a pointer to a personality of its own. ORC shares them by name, and removes an object's code but not that name:
+     * exceptions in the next object would call through memory that was given back. */
+    static void keepPersonalities(llvm::jitlink::LinkGraph &graph) {
+        for (llvm::jitlink::Symbol *symbol : graph.defined_symbols()) {
+            if (!symbol->hasName() || !(*symbol->getName()).starts_with("DW.ref.")) continue;
+            symbol->setLinkage(llvm::jitlink::Linkage::Strong);
+            symbol->setScope(llvm::jitlink::Scope::Local);
+        }
+    }
+
 public:
     void modifyPassConfig(llvm::orc::MaterializationResponsibility &responsible, llvm::jitlink::LinkGraph &,
                           llvm::jitlink::PassConfiguration &passes) override {
-        passes.PrePrunePasses.push_back([](llvm::jitlink::LinkGraph &graph) {
+        passes.PrePrunePasses.insert(passes.PrePrunePasses.begin(), [](llvm::jitlink::LinkGraph &graph) {
+            keepPersonalities(graph);
             return eachRecord(graph, [](llvm::jitlink::Symbol &record) { record.setLive(true); });
         });
         passes.PostFixupPasses.push_back([this, &responsible](llvm::jitlink::LinkGraph &graph) {

@@ -15,6 +15,8 @@ use tally_tests::random_program::trial::SAVINGS;
 
 /// The folder of programs that are wrong on purpose.
 const WRONG: &str = "wrong";
+/// Compilers of a language of their own: `c-api/tests/frontends.rs` has them.
+const FRONTENDS: &str = "frontends";
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// What says that objects die when their last reference goes.
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
@@ -61,7 +63,7 @@ fn examples() -> Vec<Example> {
     let mut paths = programs_in(&folder);
     let entries =
         std::fs::read_dir(&folder).expect("the examples are there").map(|entry| entry.expect("readable").path());
-    paths.extend(entries.filter(|path| path.is_dir() && !path.ends_with(WRONG)));
+    paths.extend(entries.filter(|path| path.is_dir() && !path.ends_with(WRONG) && !path.ends_with(FRONTENDS)));
     paths.sort();
     let (small, prompt_only) = (listed("zeal.txt"), listed("prompt.txt"));
     let mut examples = Vec::new();
