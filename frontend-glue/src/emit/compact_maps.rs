@@ -30,7 +30,6 @@ use stack_roots::{Convention, FrameTable, RootsIn, STATE_ID, compact_map};
 use tally_compiled::module::record::MODULE_FLAG_STATEPOINTS;
 
 use super::object_file::{self, STACK_MAPS, is_module_record};
-use crate::emit::target::Target;
 
 type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
@@ -56,7 +55,7 @@ type Changes = Vec<(usize, Vec<u8>)>;
 
 fn changes(file: &Elf<'_>) -> Option<Changes> {
     // A walk on AArch64 needs the size of each frame, which the format does not have; LLVM's does.
-    if object_file::target_of(file) != Target::X86_64 {
+    if object_file::target_of(file) != crate::emit::target::Target::X86_64 {
         return None;
     }
     let maps = file.section_by_name(STACK_MAPS)?;
