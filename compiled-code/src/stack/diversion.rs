@@ -46,7 +46,7 @@ use tally_heap::Heap;
 /// The diverted pair; the assembly knows the first two fields, which lie like any saved frame pointer and return
 /// address.
 #[repr(C)]
-pub(crate) struct Record {
+struct Record {
     fp: Cell<u64>,
     pc: Cell<u64>,
     /// The address of the pair; 0: nothing is diverted.
@@ -200,7 +200,8 @@ fn write_pair(place: u64, pair: [u64; 2]) {
 }
 
 /// Goes on with the walk when the program is about to come back to the frame at which it paused.
-pub(crate) unsafe extern "C" fn arrived(record: &Record) {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_diversion_arrived(record: &Record) {
     let owner = record.owner.replace(ptr::null_mut());
     record.place.set(0);
     // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no
@@ -222,7 +223,8 @@ unsafe extern "C" {
 }
 
 /// The personality routine of the frame of no size.
-pub(crate) unsafe extern "C" fn personality(
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_diversion_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,

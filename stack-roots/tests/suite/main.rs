@@ -2,6 +2,7 @@
 
 mod damaged_sections;
 mod damaged_tables;
+mod frames_of_aarch64;
 mod native_frames;
 
 tally_kit::counting_allocator!();
