@@ -176,7 +176,7 @@ impl Default for Context {
 /// The calling thread's context.
 #[inline(always)]
 pub fn current() -> *mut Context {
-    crate::arch::context()
+    crate::arch::context() as *mut Context
 }
 
 /// Distance of the context from the thread pointer: the same in every thread, a constant for JIT code.

@@ -26,7 +26,7 @@ pub enum Machine {
 
 impl Machine {
     /// The one that this process runs on.
-    pub const NATIVE: Machine = arch::MACHINE;
+    pub const NATIVE: Machine = if arch::ELF_MACHINE == 183 { Machine::AArch64 } else { Machine::X86_64 };
 
     /// The register that a DWARF number names, if code addresses frames by it.
     pub(crate) fn base_register(self, dwarf: u16) -> Option<BaseRegister> {

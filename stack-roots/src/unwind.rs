@@ -32,6 +32,7 @@ use crate::walk::{FrameRoot, Registers, StackFault, visit_frame};
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 
 /// Visits the roots of the calling thread's managed frames from `from` on.
 ///
@@ -77,7 +78,7 @@ pub fn unwind<F: Lookup + ?Sized>(
         None => unsafe { _Unwind_Backtrace(step_of(&run), state) },
         // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
         // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
-        Some(start) => unsafe { backtrace_from(step_of(&run), state, start) },
+        Some(start) => unsafe { backtrace_from(step_of(&run) as *const c_void, state, ptr::from_ref(start).cast()) },
     };
     if let Some(panic) = run.panic {
         resume_unwind(panic);
@@ -244,14 +245,14 @@ const URC_NORMAL_STOP: c_int = 4;
 
 /// The unwinder's picture of one frame.
 #[repr(C)]
-pub(crate) struct UnwindContext {
+struct UnwindContext {
     _opaque: [u8; 0],
 }
 
-pub(crate) type Step = unsafe extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
+type Step = unsafe extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
 
 unsafe extern "C" {
-    pub(crate) fn _Unwind_Backtrace(step: Step, state: *mut c_void) -> c_int;
+    fn _Unwind_Backtrace(step: Step, state: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetGR(context: *mut UnwindContext, register: c_int) -> usize;
@@ -259,7 +260,7 @@ unsafe extern "C" {
 
 /// The frame that a run begins at, as the assembly knows it.
 #[repr(C)]
-pub(crate) struct Start {
+struct Start {
     pc: u64,
     sp: u64,
     fp: u64,

@@ -147,7 +147,7 @@ impl Record {
     /// A new coroutine's.
     fn of_coroutine(heap: &Heap, memory: Memory, entry: Entry) -> Box<Record> {
         let record = Box::new(Record::new(heap, memory.bounds(), State::Suspended));
-        record.sp.set(stopped::prepare(record.high, entry));
+        record.sp.set(stopped::prepare(record.high, entry as usize as u64));
         record.memory.set(Some(memory));
         record
     }

@@ -51,7 +51,7 @@ use tally_heap::Heap;
 /// The diverted pair; the assembly knows the first two fields, which lie like any saved frame pointer and return
 /// address.
 #[repr(C)]
-pub(crate) struct Record {
+struct Record {
     fp: Cell<u64>,
     pc: Cell<u64>,
     /// The address of the pair; 0: nothing is diverted.
@@ -264,7 +264,8 @@ fn write_pair(place: u64, pair: [u64; 2]) {
 }
 
 /// Goes on with the walk when the program is about to come back to the frame at which it paused, or moves the guard down.
-pub(crate) unsafe extern "C" fn arrived(record: &Record) {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_diversion_arrived(record: &Record) {
     if GUARD.with(|guard| ptr::eq(guard, record)) {
         record.place.set(0);
         if waits() {
@@ -295,7 +296,8 @@ unsafe extern "C" {
 }
 
 /// The personality routine of the frame of no size.
-pub(crate) unsafe extern "C" fn personality(
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_diversion_personality(
     _version: c_int,
     actions: c_int,
     _class: u64,

@@ -17,7 +17,7 @@
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
 use crate::stack::coroutine;
-use crate::thread::overflow_message;
+use crate::thread::overflow_message::{self, Fault};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -232,7 +232,8 @@ fn restore() {
 
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's description of the signal, and of the registers at the fault.
-    let fault = crate::arch::registers_at(unsafe { &*context.cast::<libc::ucontext_t>() });
+    let [pc, sp, fp] = crate::arch::registers_at(unsafe { &*context.cast::<libc::ucontext_t>() });
+    let fault = Fault { pc, sp, fp };
     // SAFETY: the kernel's description of the signal, and of the registers at the fault.
     let said = unsafe { &*info };
     let raised_by_a_fault = said.si_code > 0;

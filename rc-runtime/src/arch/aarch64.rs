@@ -2,15 +2,12 @@
 //!
 //! Source: Procedure Call Standard for the Arm 64-bit Architecture; ELF for the Arm 64-bit Architecture, 5.7 (TLS).
 
-use crate::context::Context;
-use crate::memory::layout::Layout;
-use crate::services::exception::{Guarded, UnwindException, personality};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where heap and tables lie.
-pub const LAYOUT: Layout = Layout::AARCH64;
+/// Bits of an address that every kernel gives a process.
+pub(crate) const ADDRESS_BITS: u32 = 39;
 
 /// DWARF's number of the register in which a function returns its first word.
 pub const RESULT_REGISTER: c_int = 0;
@@ -28,8 +25,8 @@ std::arch::global_asm!(
 
 /// The calling thread's context.
 #[inline(always)]
-pub(crate) fn context() -> *mut Context {
-    let address: *mut Context;
+pub(crate) fn context() -> u64 {
+    let address: u64;
     // SAFETY: reads the thread pointer and the symbol's initial-exec offset; both are valid for the thread's life.
     unsafe {
         std::arch::asm!(
@@ -91,6 +88,8 @@ pub fn page_bytes() -> u64 {
 }
 
 unsafe extern "C" {
+    /// Of `services::exception`, which names this file: assembly needs no more than its name.
+    fn tally_guarded_personality();
     /// Behind the call in `guarded_call`.
     static tally_guarded_landing: u8;
 }
@@ -102,7 +101,10 @@ pub(crate) fn guarded_landing() -> u64 {
 
 /// Calls `function(argument)`. Returns null when it has returned, else the exception.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument: *mut c_void) -> *mut UnwindException {
+pub(crate) unsafe extern "C-unwind" fn guarded_call(
+    function: unsafe extern "C-unwind" fn(*mut c_void),
+    argument: *mut c_void,
+) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_personality 0x1b, {personality}",
@@ -125,7 +127,7 @@ pub(crate) unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument:
         ".cfi_restore x30",
         "ret",
         ".cfi_endproc",
-        personality = sym personality,
+        personality = sym tally_guarded_personality,
     )
 }
 

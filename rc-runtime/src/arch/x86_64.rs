@@ -1,13 +1,10 @@
 //! The thread's context, a call that catches exceptions, time stamps and pages on x86-64.
 
-use crate::context::Context;
-use crate::memory::layout::Layout;
-use crate::services::exception::{Guarded, UnwindException, personality};
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-/// Where heap and tables lie.
-pub const LAYOUT: Layout = Layout::X86_64;
+/// Bits of an address that every kernel gives a process.
+pub(crate) const ADDRESS_BITS: u32 = 47;
 
 /// DWARF's number of the register in which a function returns its first word.
 pub const RESULT_REGISTER: c_int = 0;
@@ -25,8 +22,8 @@ std::arch::global_asm!(
 
 /// The calling thread's context.
 #[inline(always)]
-pub(crate) fn context() -> *mut Context {
-    let address: *mut Context;
+pub(crate) fn context() -> u64 {
+    let address: u64;
     // SAFETY: reads the thread pointer and the symbol's initial-exec offset; both are valid for the thread's life.
     unsafe {
         std::arch::asm!(
@@ -73,6 +70,8 @@ pub fn page_bytes() -> u64 {
 }
 
 unsafe extern "C" {
+    /// Of `services::exception`, which names this file: assembly needs no more than its name.
+    fn tally_guarded_personality();
     /// Behind the call in `guarded_call`.
     static tally_guarded_landing: u8;
 }
@@ -84,7 +83,10 @@ pub(crate) fn guarded_landing() -> u64 {
 
 /// Calls `function(argument)`. Returns null when it has returned, else the exception.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument: *mut c_void) -> *mut UnwindException {
+pub(crate) unsafe extern "C-unwind" fn guarded_call(
+    function: unsafe extern "C-unwind" fn(*mut c_void),
+    argument: *mut c_void,
+) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_personality 0x1b, {personality}",
@@ -104,7 +106,7 @@ pub(crate) unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument:
         ".cfi_def_cfa rsp, 8",
         "ret",
         ".cfi_endproc",
-        personality = sym personality,
+        personality = sym tally_guarded_personality,
     )
 }
 

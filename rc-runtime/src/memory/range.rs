@@ -30,7 +30,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The addresses of this process.
-const LAYOUT: Layout = if cfg!(tally_tsan) { Layout::X86_64_TSAN } else { arch::LAYOUT };
+const LAYOUT: Layout = match arch::ADDRESS_BITS {
+    39 => Layout::AARCH64,
+    _ if cfg!(tally_tsan) => Layout::X86_64_TSAN,
+    _ => Layout::X86_64,
+};
 
 /// Lowest address of the heap range.
 pub const HEAP_BASE: u64 = LAYOUT.heap_base;

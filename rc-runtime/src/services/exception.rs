@@ -54,7 +54,7 @@ pub struct Foreign {
 /// As the function says.
 pub unsafe fn call(function: Guarded, argument: *mut c_void) -> Result<(), Escaped> {
     // SAFETY: by the caller's promise.
-    match catch_unwind(AssertUnwindSafe(|| unsafe { guarded_call(function, argument) })) {
+    match catch_unwind(AssertUnwindSafe(|| unsafe { guarded_call(function, argument).cast::<UnwindException>() })) {
         Err(panic) => Err(Escaped::Panic(panic)),
         Ok(exception) if exception.is_null() => Ok(()),
         // SAFETY: the exception that was caught a moment ago.
@@ -165,7 +165,7 @@ impl Drop for Foreign {
 /// The head of every exception.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct UnwindException {
+struct UnwindException {
     class: u64,
     /// Deletes it.
     cleanup: *const c_void,
@@ -190,7 +190,8 @@ unsafe extern "C" {
 }
 
 /// The unwinder asks about `guarded_call`: first whether it handles the exception, then where to go on.
-pub(crate) unsafe extern "C" fn personality(
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_guarded_personality(
     _version: c_int,
     actions: c_int,
     class: u64,

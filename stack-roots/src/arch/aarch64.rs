@@ -1,10 +1,9 @@
 //! The unwinder on AArch64: register numbers, and a call that begins in the middle of a stack.
 
-use crate::machine::Machine;
-use crate::unwind::{_Unwind_Backtrace, Start, Step};
 use std::ffi::{c_int, c_void};
 
-pub(crate) const MACHINE: Machine = Machine::AArch64;
+/// The processor's number in ELF files.
+pub(crate) const ELF_MACHINE: u16 = 183;
 
 /// DWARF numbers of the callee-saved registers that managed code addresses roots by: x29 and x19.
 pub(crate) const FRAME_POINTER: c_int = 29;
@@ -13,9 +12,10 @@ pub(crate) const BASE_POINTER: c_int = 19;
 /// Calls `_Unwind_Backtrace(step, state)` and makes it believe that it was called from the frame in `start`.
 ///
 /// # Safety
-/// As for `_Unwind_Backtrace`; and `start` is a frame of this thread's stack, below the caller's.
+/// As for `_Unwind_Backtrace`; and `start` points to pc, sp, fp and base pointer of a frame of this thread's stack, below the
+/// caller's.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn backtrace_from(step: Step, state: *mut c_void, start: &Start) -> c_int {
+pub(crate) unsafe extern "C" fn backtrace_from(step: *const c_void, state: *mut c_void, start: *const c_void) -> c_int {
     std::arch::naked_asm!(
         ".cfi_startproc",
         "stp x29, x30, [sp, #-32]!",
@@ -30,10 +30,9 @@ pub(crate) unsafe extern "C" fn backtrace_from(step: Step, state: *mut c_void, s
         ".cfi_escape 0x10, 30, 3, 0x8d, 16, 0x06",
         ".cfi_escape 0x10, 29, 5, 0x8d, 16, 0x06, 0x23, 16",
         ".cfi_escape 0x10, 19, 5, 0x8d, 16, 0x06, 0x23, 24",
-        "bl {backtrace}",
+        "bl _Unwind_Backtrace",
         "ldp x29, x30, [sp], #32",
         "ret",
         ".cfi_endproc",
-        backtrace = sym _Unwind_Backtrace,
     )
 }

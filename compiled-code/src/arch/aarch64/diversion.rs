@@ -8,7 +8,6 @@
 //!
 //! Managed code signs no return addresses (`emit::target` in the lowering), so the words may be replaced.
 
-use crate::stack::diversion::{arrived, personality};
 use std::arch::global_asm;
 use std::ffi::c_void;
 
@@ -150,10 +149,16 @@ global_asm!(
     "brk #1",
     ".cfi_endproc",
     ".size tally_diverted_unwinding, . - tally_diverted_unwinding",
-    personality = sym personality,
-    arrived = sym arrived,
+    personality = sym tally_diversion_personality,
+    arrived = sym tally_diversion_arrived,
     resume = sym _Unwind_Resume,
 );
+
+// Of `stack::diversion`, which names this file: assembly needs no more than their names.
+unsafe extern "C" {
+    fn tally_diversion_arrived();
+    fn tally_diversion_personality();
+}
 
 unsafe extern "C-unwind" {
     fn _Unwind_Resume(exception: *mut c_void) -> !;

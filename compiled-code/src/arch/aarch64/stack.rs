@@ -9,10 +9,6 @@
 //! lower  │ FPCR, 0     ◄── sp, in the record
 //! ```
 
-use crate::stack::coroutine::Entry;
-use crate::stack::coroutine::switch::personality;
-use crate::stack::coroutine::switching::{finished, prepare_switch};
-use crate::thread::overflow_message::Fault;
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
@@ -124,7 +120,7 @@ pub unsafe extern "C" fn tally_stack_switch() {
         "mov x0, x2",
         "ret",
         ".cfi_endproc",
-        prepare = sym prepare_switch,
+        prepare = sym tally_stack_prepare_switch,
         swap = sym swap,
     )
 }
@@ -239,13 +235,13 @@ pub(crate) unsafe fn stopped_registers(sp: u64) -> Option<Registers> {
 }
 
 /// Makes a new stack that ends at `high` look as if it had stopped before `entry`. Returns its stack pointer.
-pub(crate) fn prepare(high: u64, entry: Entry) -> u64 {
+pub(crate) fn prepare(high: u64, entry: u64) -> u64 {
     let control: u64;
     // SAFETY: reads the control word that a new stack takes over from its maker.
     unsafe { std::arch::asm!("mrs {0}, fpcr", out(reg) control, options(nomem, nostack, preserves_flags)) };
     let mut words = [0; WORDS];
     words[0] = control;
-    words[X19] = entry as usize as u64;
+    words[X19] = entry;
     words[X30] = &raw const tally_stack_begin as u64;
     let sp = (high & !15) - 16 - (WORDS * 8) as u64;
     // SAFETY: the end of a new stack, which has pages of room.
@@ -280,15 +276,15 @@ global_asm!(
     "brk #1",
     ".cfi_endproc",
     ".size tally_stack_begin, . - tally_stack_begin",
-    personality = sym personality,
+    personality = sym tally_stack_personality,
     call = sym tally_call_managed,
-    finished = sym finished,
+    finished = sym tally_stack_finished,
 );
 
-/// The registers at a fault.
-pub(crate) fn registers_at(context: &libc::ucontext_t) -> Fault {
+/// The registers at a fault: pc, sp and fp.
+pub(crate) fn registers_at(context: &libc::ucontext_t) -> [u64; 3] {
     let machine = &context.uc_mcontext;
-    Fault { pc: machine.pc, sp: machine.sp, fp: machine.regs[29] }
+    [machine.pc, machine.sp, machine.regs[29]]
 }
 
 /// A request to valgrind, if the process runs under it: it must not take a switch for a large move of one stack. The
@@ -309,4 +305,11 @@ pub(crate) fn valgrind(request: u64, first: u64, second: u64) -> u64 {
         );
     }
     answer
+}
+
+// Of `stack::coroutine`, which names this file: assembly needs no more than their names.
+unsafe extern "C" {
+    fn tally_stack_prepare_switch();
+    fn tally_stack_finished();
+    fn tally_stack_personality();
 }

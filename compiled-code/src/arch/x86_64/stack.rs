@@ -11,10 +11,6 @@
 //! Expected cost of a swap: 29 instructions. The jump in place of a return is predicted by its address; a return would
 //! always be taken for one to the stack that was left.
 
-use crate::stack::coroutine::Entry;
-use crate::stack::coroutine::switch::personality;
-use crate::stack::coroutine::switching::{finished, prepare_switch};
-use crate::thread::overflow_message::Fault;
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
@@ -113,7 +109,7 @@ pub unsafe extern "C" fn tally_stack_switch() {
         "mov rax, rcx",
         "ret",
         ".cfi_endproc",
-        prepare = sym prepare_switch,
+        prepare = sym tally_stack_prepare_switch,
         swap = sym swap,
     )
 }
@@ -206,7 +202,7 @@ pub(crate) unsafe fn stopped_registers(sp: u64) -> Option<Registers> {
 const WORDS: usize = 8;
 
 /// Makes a new stack that ends at `high` look as if it had stopped before `entry`. Returns its stack pointer.
-pub(crate) fn prepare(high: u64, entry: Entry) -> u64 {
+pub(crate) fn prepare(high: u64, entry: u64) -> u64 {
     let (mut sse, mut x87) = (0_u32, 0_u16);
     // SAFETY: stores the control words that a new stack takes over from its maker.
     unsafe {
@@ -214,7 +210,7 @@ pub(crate) fn prepare(high: u64, entry: Entry) -> u64 {
     }
     let control = u64::from(x87) << 32 | u64::from(sse);
     let first = (high & !15) - 16;
-    let words: [u64; WORDS] = [control, 0, 0, 0, 0, entry as usize as u64, 0, &raw const tally_stack_begin as u64];
+    let words: [u64; WORDS] = [control, 0, 0, 0, 0, entry, 0, &raw const tally_stack_begin as u64];
     let sp = first - (WORDS * 8) as u64;
     // SAFETY: the end of a new stack, which has pages of room.
     unsafe { *(sp as *mut [u64; WORDS]) = words };
@@ -249,15 +245,15 @@ global_asm!(
     "ud2",
     ".cfi_endproc",
     ".size tally_stack_begin, . - tally_stack_begin",
-    personality = sym personality,
+    personality = sym tally_stack_personality,
     call = sym tally_call_managed,
-    finished = sym finished,
+    finished = sym tally_stack_finished,
 );
 
-/// The registers at a fault.
-pub(crate) fn registers_at(context: &libc::ucontext_t) -> Fault {
+/// The registers at a fault: pc, sp and fp.
+pub(crate) fn registers_at(context: &libc::ucontext_t) -> [u64; 3] {
     let register = |index: c_int| context.uc_mcontext.gregs[index as usize] as u64;
-    Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) }
+    [libc::REG_RIP, libc::REG_RSP, libc::REG_RBP].map(register)
 }
 
 /// A request to valgrind, if the process runs under it: it must not take a switch for a large move of one stack. The
@@ -278,4 +274,11 @@ pub(crate) fn valgrind(request: u64, first: u64, second: u64) -> u64 {
         );
     }
     answer
+}
+
+// Of `stack::coroutine`, which names this file: assembly needs no more than their names.
+unsafe extern "C" {
+    fn tally_stack_prepare_switch();
+    fn tally_stack_finished();
+    fn tally_stack_personality();
 }

@@ -9,7 +9,8 @@ use std::ffi::{c_int, c_void};
 use tally_heap::fatal::{self, STATUS_USAGE};
 
 /// The personality routine of `begin`: an exception, a panic or `pthread_exit` would leave the stack.
-pub(crate) unsafe extern "C" fn personality(_: c_int, _: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tally_stack_personality(_: c_int, _: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
     fatal::stop(
         STATUS_USAGE,
         "an exception leaves the entry function of a stack that tally_stack_new has made: it must be caught there, and \

@@ -52,7 +52,8 @@ pub(crate) struct Next {
 }
 
 /// Prepares a switch to `to`, or for null to the stack that waits for the running one: all but the exchange of registers.
-pub(crate) extern "C" fn prepare_switch(to: u64) -> Next {
+#[unsafe(no_mangle)]
+extern "C" fn tally_stack_prepare_switch(to: u64) -> Next {
     // SAFETY: [ALONE] borrowed until the stack is left.
     let heap = unsafe { thread_heap() };
     let from = main_of(heap);
@@ -145,7 +146,8 @@ pub(crate) fn status(heap: &Heap, address: u64) -> i32 {
 }
 
 /// The entry function of the running stack has returned: the one that waits for it goes on.
-pub(crate) extern "C" fn finished(value: u64) -> ! {
+#[unsafe(no_mangle)]
+extern "C" fn tally_stack_finished(value: u64) -> ! {
     // SAFETY: [ALONE] borrowed until the stack is left.
     let heap = unsafe { thread_heap() };
     let Some(from) = current() else { unreachable!("a coroutine's entry has returned, and none runs") };
