@@ -32,8 +32,8 @@
 
 mod chunk;
 mod faults;
-mod lists;
-mod table;
+pub(crate) mod lists;
+pub(crate) mod table;
 pub mod writer;
 
 pub use faults::CompactError;

@@ -7,13 +7,11 @@
 //! Functions of object files have no address yet; `build` takes a closure that places them.
 
 mod builder;
-mod frame;
-mod hashed;
+pub(crate) mod frame;
+pub(crate) mod hashed;
 
 pub use builder::TableError;
-pub(crate) use frame::Described;
-pub use frame::{Frame, PlacedFunction, Roots};
-pub(crate) use hashed::home;
+pub use frame::{Frame, Lookup, PlacedFunction, Roots};
 
 use crate::compact_map::CompactTable;
 use crate::machine::Machine;
@@ -22,12 +20,6 @@ use crate::stack_map::{Function, StackMap};
 use crate::statepoint;
 use builder::Builder;
 use hashed::CallSites;
-
-/// Finds the frame that a return address belongs to.
-pub trait Lookup {
-    /// The frame of the call that returns to `pc`, if it is a recorded one.
-    fn lookup(&self, pc: u64) -> Option<Frame<'_>>;
-}
 
 /// The recorded calls of one module.
 #[derive(Debug)]

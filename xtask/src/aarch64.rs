@@ -101,11 +101,25 @@ impl Bench {
             for plan in PLANS.iter().filter(|&&plan| !is_prompt_only || plan == "refcount-prompt") {
                 for level in self.levels() {
                     let ways: &[Way] = if self.all { &[PLAIN, BOUNDED] } else { &[PLAIN] };
-                    faults.extend(self.differs(&[file.clone()], plan, &["--opt", level], ways, &[], &right)?);
+                    faults.extend(self.differs(
+                        std::slice::from_ref(file),
+                        plan,
+                        &["--opt", level],
+                        ways,
+                        &[],
+                        &right,
+                    )?);
                 }
                 let has_zeal = small.contains(&name) && (self.all || *plan != "trace");
                 if has_zeal && !is_prompt_only {
-                    faults.extend(self.differs(&[file.clone()], plan, &["--zeal"], &[PLAIN], &[], &right)?);
+                    faults.extend(self.differs(
+                        std::slice::from_ref(file),
+                        plan,
+                        &["--zeal"],
+                        &[PLAIN],
+                        &[],
+                        &right,
+                    )?);
                 }
             }
             println!("{name}: {}", if faults.is_empty() { "as expected" } else { "differs" });

@@ -85,11 +85,10 @@ mod tests {
         let distance = place.wrapping_sub(at + written.places[0] as u64) as u32;
         let field = written.places[0];
         written.bytes[field..field + 4].copy_from_slice(&distance.to_le_bytes());
-        // SAFETY: the page was just made and holds the map.
-        unsafe {
-            std::ptr::copy_nonoverlapping(written.bytes.as_ptr(), memory.cast(), length);
-            std::slice::from_raw_parts(memory.cast(), length)
-        }
+        // SAFETY: the page was just made and is as long as that.
+        unsafe { std::ptr::copy_nonoverlapping(written.bytes.as_ptr(), memory.cast(), length) };
+        // SAFETY: the page holds the map.
+        unsafe { std::slice::from_raw_parts(memory.cast(), length) }
     }
 
     #[test]

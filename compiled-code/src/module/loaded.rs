@@ -287,8 +287,9 @@ fn read_root(root: &RootInfo, is_metadata: bool) -> Result<(u64, NamedRoot), Str
     };
     // SAFETY: names are C string constants of the module, or null. Roots are looked up by frames, and no frame of a module
     // that is unregistered is on any stack.
-    let [name, function] =
-        unsafe { [NameText::of(root.name, c"(unnamed)"), NameText::of(root.function, c"(unknown)")] };
+    let name = unsafe { NameText::of(root.name, c"(unnamed)") };
+    // SAFETY: as for the name.
+    let function = unsafe { NameText::of(root.function, c"(unknown)") };
     let named = NamedRoot { how, descriptor: root.how as u64, name, function, has_shadow: false };
     Ok((root.id, named))
 }

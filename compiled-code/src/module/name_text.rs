@@ -35,13 +35,14 @@ impl NameText {
 
     /// What follows `prefix`.
     pub(crate) fn behind(self, prefix: &str) -> Option<Cow<'static, str>> {
-        // SAFETY: by the promise to `of`: the string goes on where the prefix ends.
-        self.starts_with(prefix).then(|| unsafe { CStr::from_ptr(self.constant.add(prefix.len())) }.to_string_lossy())
+        // SAFETY: by the promise to `of`.
+        let behind = unsafe { CStr::from_ptr(self.constant) }.to_bytes().strip_prefix(prefix.as_bytes())?;
+        Some(String::from_utf8_lossy(behind))
     }
 
     pub(crate) fn starts_with(self, prefix: &str) -> bool {
-        // SAFETY: by the promise to `of`: up to its end, which no prefix has in it.
-        prefix.bytes().enumerate().all(|(index, byte)| unsafe { *self.constant.add(index) } as u8 == byte)
+        // SAFETY: by the promise to `of`.
+        unsafe { CStr::from_ptr(self.constant) }.to_bytes().starts_with(prefix.as_bytes())
     }
 
     pub(crate) fn shared(self) -> Arc<str> {

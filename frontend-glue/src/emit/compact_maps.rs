@@ -93,8 +93,11 @@ fn changes(file: &Elf<'_>) -> Option<Changes> {
     Some(changes)
 }
 
-/// The relocations of the stack maps, by their place in them, and the section that they are in.
-fn relocations_of(file: &Elf<'_>, maps: SectionIndex) -> Option<(HashMap<usize, (SymbolIndex, i64)>, SectionIndex)> {
+/// Relocations by their place in a section: the symbol, and what is added to its address.
+type Relocations = HashMap<usize, (SymbolIndex, i64)>;
+
+/// The relocations of the stack maps, and the section that they are in.
+fn relocations_of(file: &Elf<'_>, maps: SectionIndex) -> Option<(Relocations, SectionIndex)> {
     let mut sections = file.elf_section_table().enumerate().filter(|(_, section)| {
         section.sh_type(LittleEndian) == elf::SHT_RELA && section.sh_info(LittleEndian) as usize == maps.0
     });
@@ -109,7 +112,7 @@ fn relocations_of(file: &Elf<'_>, maps: SectionIndex) -> Option<(HashMap<usize, 
 }
 
 /// The calls of the stack maps, as if section n were at n × 2³².
-fn frames(file: &Elf<'_>, maps: &[u8], relocations: &HashMap<usize, (SymbolIndex, i64)>) -> Option<FrameTable> {
+fn frames(file: &Elf<'_>, maps: &[u8], relocations: &Relocations) -> Option<FrameTable> {
     let map = stack_map::read(maps).ok()?;
     let roots = if has_statepoints(file)? { RootsIn::Statepoints } else { RootsIn::Bundles };
     let mut all_are_placed = true;

@@ -109,7 +109,7 @@ fn symbol_whose_name_ends_like_the_section_keeps_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("m.ll");
     let text = "declare void @poke()\n@\"my.llvm_stackmaps\" = global i64 7\ndefine void @f() gc \"refcount\" {\n  \
-                call void @poke()\n  ret void\n}\n";
+                call void @poke()\n  call void @poke()\n  ret void\n}\n";
     std::fs::write(&file, text).unwrap();
     let object = pipeline::compile(&[file], &CompileOptions::default()).unwrap().remove(0).bytes;
     assert!(object.windows(18).any(|window| window == b"my.llvm_stackmaps\0"));

@@ -8,7 +8,8 @@
 
 use super::chunk::Call;
 use super::{CompactError, CompactMap, Group};
-use crate::frame_table::{Described, Frame, Lookup, PlacedFunction, Roots, home};
+use crate::frame_table::frame::{Described, Frame, Lookup, PlacedFunction, Roots};
+use crate::frame_table::hashed::home;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most addresses that are noted.

@@ -1,8 +1,15 @@
 //! What a table says of one frame.
 
-use crate::compact_map::{CompactTable, PackedRoots};
+use crate::compact_map::lists::PackedRoots;
+use crate::compact_map::table::CompactTable;
 use crate::machine::Machine;
 use crate::root_records::{BaseRegister, RootSlot};
+
+/// Finds the frame that a return address belongs to.
+pub trait Lookup {
+    /// The frame of the call that returns to `pc`, if it is a recorded one.
+    fn lookup(&self, pc: u64) -> Option<Frame<'_>>;
+}
 
 /// The description of a frame that is stopped in a recorded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,7 +71,7 @@ fn function_that_two_modules_define_keeps_its_roots() {
         let words = ["--opt", "0", "--plan", plan, "--zeal", "--no-warnings", "main.ll", "one.ll", "two.ll"];
         assert_eq!(folder.tally(&[&["run"], &words[..]].concat()), returns(), "{plan}");
         assert_eq!(folder.tally(&[&["run", "--stack-maps", "llvm"], &words[..]].concat()), returns(), "{plan}");
-        folder.build(&[&words[..], &["-o", "program"]].concat());
+        folder.build(&words);
         assert_eq!(folder.program(&[], &[]), returns(), "{plan}");
         let sections = folder.inspect("readelf", &["-SW", "program"]);
         let maps = sections.lines().find(|line| line.contains("tally_stackmaps")).expect("a compact map");
@@ -85,7 +85,7 @@ fn objects_that_were_made_one_keep_their_roots() {
         let folder = folder();
         objects(&folder, Plan::Prompt);
         succeeds(&folder, linker, &["-r", "two.o", "one.o", "main.o", "-o", "all.o"]);
-        folder.build(&["all.o", "-o", "program"]);
+        folder.build(&["all.o"]);
         assert_eq!(folder.program(&[("TALLY_ZEAL", "1")], &[]), returns(), "{linker}");
         let listed = folder.tally(&["maps", "all.o"]).stdout;
         assert_eq!(listed.lines().filter(|line| line.starts_with("one ")).count(), 3, "{listed}");
