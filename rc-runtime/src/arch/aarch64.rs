@@ -107,6 +107,8 @@ pub(crate) unsafe extern "C-unwind" fn guarded_call(
 ) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
+        // Of this library alone: an unwind table cannot name a function that another may replace.
+        ".hidden {personality}",
         ".cfi_personality 0x1b, {personality}",
         "stp x29, x30, [sp, #-16]!",
         ".cfi_def_cfa_offset 16",

@@ -89,6 +89,8 @@ pub(crate) unsafe extern "C-unwind" fn guarded_call(
 ) -> *mut c_void {
     naked_asm!(
         ".cfi_startproc",
+        // Of this library alone: an unwind table cannot name a function that another may replace.
+        ".hidden {personality}",
         ".cfi_personality 0x1b, {personality}",
         "push rbp",
         ".cfi_def_cfa_offset 16",

@@ -34,6 +34,8 @@ global_asm!(
     ".text",
     ".p2align 4",
     ".cfi_startproc",
+    // Of this library alone: an unwind table cannot name a function that another may replace.
+    ".hidden {personality}",
     ".cfi_personality 0x1b, {personality}",
     ".cfi_def_cfa sp, 0",
     // The return address (30) is saved at x29 + 8, x29 at x29. (DW_CFA_expression, breg29.)

@@ -261,6 +261,8 @@ global_asm!(
     ".globl tally_stack_begin",
     ".hidden tally_stack_begin",
     ".cfi_startproc",
+    // Of this library alone: an unwind table cannot name a function that another may replace.
+    ".hidden {personality}",
     ".cfi_personality 0x1b, {personality}",
     ".cfi_def_cfa sp, 16",
     ".cfi_undefined x30",

@@ -31,6 +31,8 @@ global_asm!(
     ".text",
     ".p2align 4",
     ".cfi_startproc",
+    // Of this library alone: an unwind table cannot name a function that another may replace.
+    ".hidden {personality}",
     ".cfi_personality 0x1b, {personality}",
     ".cfi_def_cfa rsp, 0",
     // The return address (16) is saved at rbp + 8, rbp (6) at rbp. (DW_CFA_expression, breg6.)
