@@ -18,7 +18,8 @@
 //!
 //! `[ADVANCE]` The anchor's stack pointer lies above the trampoline's, or the walk stops.
 
-use crate::walk::{Registers, StackFault};
+use crate::stack_fault::StackFault;
+use crate::walk::Registers;
 
 /// The return addresses by which a walk knows that managed code was entered, and those that were replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,7 @@ pub mod gcroot_offsets;
 pub mod machine;
 pub mod root_records;
 pub mod snapshot;
+pub mod stack_fault;
 pub mod stack_map;
 pub mod statepoint;
 pub mod thread_stack;
@@ -52,7 +53,8 @@ pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunctio
 pub use machine::Machine;
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
 pub use snapshot::FrameTables;
+pub use stack_fault::StackFault;
 pub use stack_map::{MapError, StackMap};
 pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_stopped_stack, visit_thread_stack};
 pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
-pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk, walk_some};
+pub use walk::{FrameRoot, Registers, Walk, WalkEnd, walk, walk_some};

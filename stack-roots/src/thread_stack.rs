@@ -8,8 +8,9 @@
 
 use crate::anchor::{self, Entries};
 use crate::frame_table::Lookup;
+use crate::stack_fault::StackFault;
 use crate::unwind::{Origin, Reach, UnwindEnd, unwind};
-use crate::walk::{FrameRoot, Registers, StackFault, WalkEnd, walk_some};
+use crate::walk::{FrameRoot, Registers, WalkEnd, walk_some};
 
 /// Visits the roots of every managed frame of the calling thread from `registers` to the entry of managed code.
 ///

@@ -28,7 +28,8 @@
 use crate::anchor::Entries;
 use crate::arch::{BASE_POINTER, FRAME_POINTER, backtrace_from};
 use crate::frame_table::Lookup;
-use crate::walk::{FrameRoot, Registers, StackFault, visit_frame};
+use crate::stack_fault::StackFault;
+use crate::walk::{FrameRoot, Registers, visit_frame};
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

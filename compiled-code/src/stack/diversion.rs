@@ -40,7 +40,6 @@
 
 use crate::arch::{returns_are_checked, saves_results};
 use crate::stack::bounds;
-use crate::stack::roots::guard;
 use stack_roots::{Diversion, DivertedPair, Position, Registers};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -62,6 +61,8 @@ struct Record {
     owner: Cell<*mut Heap>,
     /// Frames that the walk counts on have vanished.
     cut: Cell<bool>,
+    /// Of the guard: what moves it down.
+    reached: Cell<fn(Registers)>,
 }
 
 impl Record {
@@ -73,6 +74,7 @@ impl Record {
             sp: Cell::new(0),
             owner: Cell::new(ptr::null_mut()),
             cut: Cell::new(false),
+            reached: Cell::new(|_| ()),
         }
     }
 
@@ -165,11 +167,13 @@ pub(crate) fn divert(heap: &mut Heap, frame: &Registers, place: u64) {
     });
 }
 
-/// Diverts the return into the frame at which a walk by frame pointers has paused, as a guard.
-pub(crate) fn set_guard(at: &Position) {
+/// Diverts the return into the frame at which a walk by frame pointers has paused, as a guard. `reached` is called when the program comes
+/// back to that frame while a walk waits.
+pub(crate) fn set_guard(at: &Position, reached: fn(Registers)) {
     let here = 0_u64;
     GUARD.with(|guard| {
         if guard.is_free(&raw const here as u64) {
+            guard.reached.set(reached);
             guard.divert(&at.registers, at.pair);
         }
     });
@@ -269,7 +273,12 @@ unsafe extern "C" fn tally_diversion_arrived(record: &Record) {
     if GUARD.with(|guard| ptr::eq(guard, record)) {
         record.place.set(0);
         if waits() {
-            guard::move_down(Registers { pc: record.pc.get(), sp: record.sp.get(), fp: record.fp.get(), rbx: None });
+            record.reached.get()(Registers {
+                pc: record.pc.get(),
+                sp: record.sp.get(),
+                fp: record.fp.get(),
+                rbx: None,
+            });
         }
         return;
     }

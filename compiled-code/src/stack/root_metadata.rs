@@ -51,10 +51,17 @@ struct Tracing {
     marks: Cell<bool>,
     /// Where references go that are found: the visitor of the trace function that runs.
     found: Cell<Option<(TraceVisit, *mut c_void)>>,
-    /// Objects that were reached with other metadata than their first, and are not yet read by that.
-    also: RefCell<List<(u64, u64)>>,
+    /// Made when a collection meets the first: a thread's variables that are there from its start are few.
+    several: RefCell<Option<Box<Several>>>,
+}
+
+/// Objects that were reached with other metadata than their first.
+#[derive(Default)]
+struct Several {
+    /// Those that are not yet read by it.
+    also: List<(u64, u64)>,
     /// All that have been in that list, while a collection runs.
-    seen: RefCell<Option<HashSet<(u64, u64)>>>,
+    seen: HashSet<(u64, u64)>,
 }
 
 thread_local! {
@@ -65,8 +72,7 @@ thread_local! {
             number: Cell::new(0),
             marks: Cell::new(false),
             found: Cell::new(None),
-            also: RefCell::new(List::new()),
-            seen: RefCell::new(None),
+            several: RefCell::new(None),
         })
     };
 }
@@ -100,10 +106,9 @@ pub(super) fn mark_begins() {
 /// A collection has found everything.
 pub(super) fn mark_ends() {
     TRACING.with(|tracing| {
-        debug_assert!(tracing.also.borrow().is_empty());
         tracing.marks.set(false);
-        tracing.also.take();
-        tracing.seen.take();
+        let several = tracing.several.take();
+        debug_assert!(several.is_none_or(|several| several.also.is_empty()));
     });
 }
 
@@ -139,7 +144,7 @@ pub(crate) unsafe extern "C" fn trace(words: *const u64, count: u64, visit: Trac
         }
         tracing.follow(object, meta, count - 1);
         loop {
-            let next = tracing.also.borrow_mut().pop();
+            let next = tracing.several.borrow_mut().as_mut().and_then(|several| several.also.pop());
             let Some((address, meta)) = next else { break };
             // SAFETY: [HEADER] noted in this collection.
             let object = unsafe { ObjectRef::from_address(address) };
@@ -183,13 +188,13 @@ impl Tracing {
 
     #[cold]
     fn note_another(&self, object: u64, meta: u64) {
-        let mut seen = self.seen.borrow_mut();
-        let seen = seen.get_or_insert_default();
+        let mut several = self.several.borrow_mut();
+        let Several { also, seen } = &mut **several.get_or_insert_default();
         let has_room = seen.try_reserve(1).is_ok();
         if has_room && !seen.insert((object, meta)) {
             return;
         }
-        if !has_room || !self.also.borrow_mut().try_push((object, meta)) {
+        if !has_room || !also.try_push((object, meta)) {
             fatal::stop(STATUS_MEMORY, &"no memory to note an object that is reached with several metadata");
         }
     }

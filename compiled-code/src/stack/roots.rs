@@ -14,7 +14,7 @@
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
 //! would be freed.
 
-pub(super) mod guard;
+mod guard;
 mod source;
 
 use crate::module::loaded::{self, How, Snapshot};

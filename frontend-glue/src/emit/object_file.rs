@@ -94,7 +94,7 @@ pub fn finish_as(object: &mut [u8], format: MapFormat) -> Result<(), ObjectError
     }
     // An object that was made of several has a record for each, whose sizes are known.
     if let Some(record) = &places.record_size
-        && read_u64(object, record)? == 0
+        && read_u64(object, record).map_err(|_| ObjectError::RecordOutside)? == 0
     {
         write_u64(object, record, places.stack_maps_size)?;
     }

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 /// A fixed universe of bits; all sets of one analysis have the same number of words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct BitSet(SmallVec<[u64; 2]>);
 
 impl BitSet {

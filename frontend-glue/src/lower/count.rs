@@ -31,6 +31,7 @@ mod postponed;
 mod recount_root;
 mod remark;
 mod returns;
+mod settled_roots;
 mod slots;
 mod stops;
 mod unwinding;

@@ -157,6 +157,7 @@ define void @no_such_root(ptr %p) nounwind gc "refcount-prompt" {
 define void @not_settled(ptr %p) nounwind gc "refcount-prompt" {
   %all = alloca [2 x ptr]
   call void @llvm.gcroot(ptr %all, ptr @pair)
+  store ptr %p, ptr %all
   call void @poke()
   ret void
 }

@@ -1,4 +1,4 @@
-; REFUSED: !tally.types: @Node: the value of "slots" is "fat"; known are pointer, tagged, nan-boxed, trace
+; REFUSED: !tally.types: @Node: the value of "slots" is "fat"; known are pointer, tagged, nan-boxed, tag-before, tag-behind, trace
 @Node = external constant i8
 declare ptr @tally_new(ptr)
 define i32 @main() gc "refcount" {

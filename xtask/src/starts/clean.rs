@@ -30,13 +30,13 @@ pub(super) fn run(folder: &Path, starts: &[Start]) -> Outcome {
     }
     let sources = folder.join("etc/apt/sources.list");
     std::fs::write(&sources, SOURCES).map_err(|error| cannot("write", &sources, &error))?;
-    install::make_package(&folder.join("root/tally.deb"))?;
+    install::make_package(&folder.join("srv/tally.deb"))?;
     let mounts = Mounts::new(&folder)?;
     must_succeed(inside(&folder).args(["apt-get", "update", "-q"]))?;
-    let install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", "/root/tally.deb"];
+    let install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", "/srv/tally.deb"];
     must_succeed(inside(&folder).args(install).args(PACKAGES))?;
     for (number, start) in starts.iter().enumerate() {
-        let place = format!("/root/starts/{number}");
+        let place = format!("/srv/starts/{number}");
         must_succeed(inside(&folder).args(["rm", "-rf", &place]))?;
         must_succeed(inside(&folder).args(["mkdir", "-p", &place]))?;
         start.run(inside(&folder).args(["env", "-C", &place, "bash"]))?;
@@ -51,7 +51,7 @@ fn inside(folder: &Path) -> Command {
     chroot.arg(folder).args([
         "env",
         "-i",
-        "HOME=/root",
+        "HOME=/srv",
         "DEBIAN_FRONTEND=noninteractive",
         "PREFIX=/usr",
         "TALLY=/opt/tally",
@@ -59,7 +59,7 @@ fn inside(folder: &Path) -> Command {
     // The crates are those that this machine has fetched.
     chroot.args([
         "CARGO_NET_OFFLINE=true",
-        "CARGO_TARGET_DIR=/root/target",
+        "CARGO_TARGET_DIR=/srv/target",
         "PATH=/opt/rust/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     ]);
     chroot
@@ -77,7 +77,7 @@ impl Mounts {
             (PathBuf::from("/proc"), "proc"),
             (PathBuf::from(sysroot.trim()), "opt/rust"),
             (tree::root().to_owned(), "opt/tally"),
-            (cargo_home.join("registry"), "root/.cargo/registry"),
+            (cargo_home.join("registry"), "srv/.cargo/registry"),
         ];
         let mut mounts = Mounts(Vec::new());
         for (from, to) in seen {
@@ -100,7 +100,7 @@ impl Drop for Mounts {
 }
 
 fn home() -> PathBuf {
-    std::env::var_os("HOME").map_or_else(|| "/root".into(), PathBuf::from)
+    std::env::var_os("HOME").map_or_else(|| "/".into(), PathBuf::from)
 }
 
 fn cannot(what: &str, place: &Path, error: &std::io::Error) -> Failure {

@@ -65,17 +65,17 @@ impl StackRoots {
         }
         if let Some(at) = moves {
             diversion::lift_guard();
-            diversion::set_guard(&at);
+            diversion::set_guard(&at, move_down);
         }
         true
     }
 }
 
 /// The program comes back to the frame that the guard was for: it becomes a lower one's.
-pub(crate) fn move_down(registers: Registers) {
+fn move_down(registers: Registers) {
     let Some(end) = diversion::waiting_sp() else { return };
     let from = Position { is_active: true, ..Position::from(registers) };
     if let StackEnd::Paused { at } = step_over(from, end, &loaded::current().frames, FRAMES_ABOVE) {
-        diversion::set_guard(&at);
+        diversion::set_guard(&at, move_down);
     }
 }

@@ -22,6 +22,7 @@ use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::ownership::{keeps_fields, may_replace};
 use super::postponed::{Postponed, makes_up};
+use super::settled_roots::PrivateRoots;
 use super::stops;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
@@ -43,7 +44,8 @@ pub(super) fn check(
     let roots = &counted.roots;
     let simple = roots.iter().enumerate().filter(|(index, _)| counted.simple[*index]);
     let slots = simple.map(|(index, root)| (root.slot, index)).collect();
-    let complex = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
+    let complex: BTreeSet<usize> = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
+    let private = PrivateRoots::of(callees, function, roots, complex.iter().copied());
     let numbers = HandleMap::default();
     let postponed = &counted.postponed;
     let mut checker = Checker {
@@ -54,6 +56,7 @@ pub(super) fn check(
         roots,
         slots,
         complex,
+        private,
         postponed,
         asked,
         numbers,
@@ -62,7 +65,9 @@ pub(super) fn check(
     };
     let flow = Flow::of(function);
     let holds = |&exact: &bool| if exact { Holds::Owns } else { Holds::Null };
-    let start = State { slots: counted.exact.iter().map(holds).collect(), ..State::default() };
+    let unchanged = checker.private.at_entry();
+    let settled = unchanged.settled.bits().collect();
+    let start = State { slots: counted.exact.iter().map(holds).collect(), settled, unchanged, ..State::default() };
     let starts = flow.solve(
         Direction::Forward,
         &start,
@@ -89,6 +94,7 @@ struct Checker<'a> {
     roots: &'a [Root],
     slots: HandleMap<Value, usize>,
     complex: BTreeSet<usize>,
+    private: PrivateRoots<'a>,
     postponed: &'a Postponed,
     asked: &'a HandleSet<Call>,
     numbers: HandleMap<Value, usize>,
@@ -159,7 +165,9 @@ impl Checker<'_> {
         }
         match instruction.opcode() {
             Some(Opcode::LLVMStore) => {
-                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return state.settled.clear() };
+                let Some(&slot) = self.slots.get(&instruction.operand(1)) else {
+                    return state.may_change_roots(&self.private, instruction);
+                };
                 if state.slots[slot] == Holds::Owns {
                     self.blame(
                         instruction,
@@ -235,9 +243,11 @@ impl Checker<'_> {
                     self.blame(at, "there is no such root of many words");
                 } else if operation == Operation::Settle {
                     state.settled.insert(root);
+                    state.unchanged.settle(&self.private, root);
                     state.counting.insert(root);
                 } else {
                     state.settled.remove(&root);
+                    state.unchanged.settled.remove(root);
                     state.counting.remove(&root);
                 }
             }
@@ -382,7 +392,7 @@ impl Checker<'_> {
             Callee::WriteWord => true,
             _ => false,
         };
-        state.settled.clear();
+        state.may_change_roots(&self.private, at);
         if !call.is_invoke() {
             self.result_of(state, call);
         }

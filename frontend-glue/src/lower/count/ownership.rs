@@ -38,6 +38,7 @@ use super::Patterns;
 use super::decisions::Decisions;
 use super::facts::Facts;
 use super::operation::Operations;
+use super::settled_roots::PrivateRoots;
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
@@ -108,8 +109,11 @@ impl Ownership<'_> {
                 }
             }
         }
+        let private = PrivateRoots::of(self.callees, self.function, self.roots, self.settled.iter().copied());
+        let unchanged = private.at_entry();
         let mut walk = Walk {
             it: self,
+            private,
             slot_of,
             phi_contents,
             owned_phis,
@@ -129,6 +133,7 @@ impl Ownership<'_> {
             contents: self.roots.iter().map(|_| None).collect(),
             temporaries: BitSet::empty(walk.temporaries.len()),
             fields: SmallVec::new(),
+            unchanged,
             pending: false,
         };
         let mut starts = Vec::new();

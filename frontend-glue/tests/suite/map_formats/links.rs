@@ -87,8 +87,13 @@ fn objects_that_were_made_one_keep_their_roots() {
         succeeds(&folder, linker, &["-r", "two.o", "one.o", "main.o", "-o", "all.o"]);
         folder.build(&["all.o"]);
         assert_eq!(folder.program(&[("TALLY_ZEAL", "1")], &[]), returns(), "{linker}");
-        let listed = folder.tally(&["maps", "all.o"]).stdout;
-        assert_eq!(listed.lines().filter(|line| line.starts_with("one ")).count(), 3, "{listed}");
+        let calls = |object: &str| {
+            let listed = folder.tally(&["maps", object]).stdout;
+            let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            listed.lines().filter(|line| line.starts_with("one ")).map(words).collect::<Vec<_>>()
+        };
+        assert!(!calls("one.o").is_empty());
+        assert_eq!(calls("all.o"), calls("one.o"));
     }
 }
 

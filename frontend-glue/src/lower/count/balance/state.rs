@@ -1,6 +1,7 @@
 //! The state that the checker of counts tracks on each path, and whether paths that meet agree.
 
 use crate::llvm::Value;
+use crate::lower::count::settled_roots::{PrivateRoots, Unchanged};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +28,9 @@ pub(super) struct State {
     pub(super) handed: bool,
     /// A count fell since the last drain.
     pub(super) fallen: bool,
-    /// Roots of many words that count their objects; any store or call may change that.
+    /// Roots of many words that count their objects; any store or call may change that, if they are not private.
     pub(super) settled: BTreeSet<usize>,
+    pub(super) unchanged: Unchanged,
     /// Roots of many words that may count any objects.
     pub(super) counting: BTreeSet<usize>,
     pub(super) lent: bool,
@@ -50,6 +52,7 @@ impl State {
         self.fallen |= other.fallen;
         self.waiting |= other.waiting;
         self.settled.retain(|root| other.settled.contains(root));
+        self.unchanged.merge(&other.unchanged);
         self.counting.extend(&other.counting);
         if self.lent != other.lent || self.handed != other.handed {
             self.temporaries.insert(CLASH);
@@ -57,6 +60,12 @@ impl State {
         if self.temporaries != other.temporaries || self.credits != other.credits || self.advanced != other.advanced {
             self.temporaries.insert(CLASH);
         }
+    }
+
+    /// Any store or call may write to a root whose address was passed on; to others those that name them.
+    pub(super) fn may_change_roots(&mut self, private: &PrivateRoots, at: Value) {
+        self.unchanged.step(private, at);
+        self.settled.retain(|&root| self.unchanged.settled.contains(root));
     }
 
     pub(super) fn clash(&self) -> Option<String> {

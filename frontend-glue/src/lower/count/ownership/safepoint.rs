@@ -23,8 +23,7 @@ impl Walk<'_> {
         if effect == Effect::Unwinds {
             return self.release_temporaries(state, place);
         }
-        self.settle_all(place);
-        state.pending |= !self.it.settled.is_empty();
+        self.settle_all(state, place);
         let arguments = call.arguments();
         let mut hidden = self.it.hidden.iter();
         for number in state.temporaries.bits().collect::<Vec<_>>() {
@@ -66,7 +65,7 @@ impl Walk<'_> {
         state.fields.clear();
         self.borrowed = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows).collect();
         self.own_all(state, stop.value());
-        self.settle_all(stop.value());
+        self.settle_all(state, stop.value());
         // A result in flight without a count of its own stays on the pending list.
         state.pending |= stop.arguments().into_iter().any(|word| self.counted_temporary(state, word).is_none());
     }
@@ -159,7 +158,7 @@ impl Walk<'_> {
             // released, so that they come back in the order of the roots.
             self.own_all(state, end);
             let protected = self.protected(state, result.into_iter().collect());
-            self.settle_all(end);
+            self.settle_all(state, end);
             self.edit(end, What::Drain(protected));
             state.pending = false;
         }
@@ -196,9 +195,14 @@ impl Walk<'_> {
         }
     }
 
-    fn settle_all(&mut self, place: Value) {
+    /// Settles the roots that may have changed. What one of them counted may be pending then.
+    fn settle_all(&mut self, state: &mut State, place: Value) {
         for &root in &self.it.settled {
-            self.edit(place, What::Settle(root));
+            if !state.unchanged.settled.contains(root) {
+                self.edit(place, What::Settle(root));
+                state.unchanged.settle(&self.private, root);
+                state.pending = true;
+            }
         }
     }
 
@@ -207,8 +211,10 @@ impl Walk<'_> {
         self.release_temporaries(state, place);
         for slot in (0..state.slots.len()).rev() {
             if self.it.settled.contains(&slot) {
-                self.edit(place, What::Unsettle(slot));
-                state.pending = true;
+                if state.unchanged.counting.contains(slot) {
+                    self.edit(place, What::Unsettle(slot));
+                    state.pending = true;
+                }
             } else if state.slots[slot] == Holds::Owns {
                 self.edit(place, What::OfRoot(Operation::Drop, slot));
                 state.pending = true;

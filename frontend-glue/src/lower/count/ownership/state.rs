@@ -3,6 +3,7 @@
 use super::taken::Field;
 use crate::llvm::Value;
 use crate::lower::bit_set::BitSet;
+use crate::lower::count::settled_roots::Unchanged;
 use smallvec::SmallVec;
 
 /// Whether a simple root has a count for its object.
@@ -26,6 +27,8 @@ pub(super) struct State {
     pub(super) temporaries: BitSet,
     /// Fields whose content is known.
     pub(super) fields: SmallVec<[Field; 4]>,
+    /// Roots that are settled need not be settled again while these say so.
+    pub(super) unchanged: Unchanged,
     /// An object may be waiting on the pending list.
     pub(super) pending: bool,
 }
@@ -49,5 +52,6 @@ impl State {
         self.pending |= other.pending || self.temporaries != other.temporaries;
         self.temporaries.intersect(&other.temporaries);
         self.fields.retain(|field| other.fields.contains(field));
+        self.unchanged.merge(&other.unchanged);
     }
 }

@@ -14,10 +14,12 @@ use crate::lower::count::decisions::{Decisions, Edit, What};
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::{Remark, Saving};
+use crate::lower::count::settled_roots::PrivateRoots;
 
 /// One walk: the transfer function of the analysis, or the last walk, which records.
 pub(super) struct Walk<'a> {
     pub(super) it: &'a Ownership<'a>,
+    pub(super) private: PrivateRoots<'a>,
     pub(super) slot_of: HandleMap<Value, usize>,
     pub(super) phi_contents: PhiContents,
     pub(super) owned_phis: HandleSet<Value>,
@@ -111,6 +113,7 @@ impl Walk<'_> {
     }
 
     fn step(&mut self, state: &mut State, instruction: Value) {
+        state.unchanged.step(&self.private, instruction);
         match instruction.opcode() {
             Some(Opcode::LLVMLoad) => {
                 self.load(state, instruction);
