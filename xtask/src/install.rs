@@ -213,7 +213,7 @@ fn is_inside(name: &Path) -> bool {
     name.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn cannot(what: &str, place: &Path, error: &std::io::Error) -> Failure {
+pub fn cannot(what: &str, place: &Path, error: &std::io::Error) -> Failure {
     Failure::step(format!("cannot {what} {}: {error}", place.display()))
 }
 

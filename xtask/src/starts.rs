@@ -10,7 +10,7 @@
 mod clean;
 
 use crate::failure::{Failure, Outcome};
-use crate::install::install_at;
+use crate::install::{cannot, install_at};
 use crate::{process, setup, tree};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -58,14 +58,14 @@ pub fn starts(arguments: &Arguments) -> Outcome {
     install_at(&prefix)?;
     for (number, start) in starts.iter().enumerate() {
         let place = folder.join(number.to_string());
-        std::fs::create_dir_all(&place).map_err(|error| Failure::step(format!("{}: {error}", place.display())))?;
+        std::fs::create_dir_all(&place).map_err(|error| cannot("make", &place, &error))?;
         let mut shell = Command::new("bash");
         shell.current_dir(&place).env("PREFIX", &prefix).env("TALLY", tree::root());
         shell.env("CARGO_TARGET_DIR", tree::release()?.join("starts"));
         start.run(&mut shell)?;
     }
     // After a failure it stays, to be looked at.
-    std::fs::remove_dir_all(&folder).map_err(|error| Failure::step(format!("{}: {error}", folder.display())))?;
+    std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,9 +14,10 @@ use crate::lower::roots::Root;
 pub(super) struct PrivateRoots<'a> {
     callees: &'a Callees,
     number_of: HandleMap<Value, usize>,
+    /// Their numbers.
+    private: BitSet,
     /// Those that may count objects at the entry: all, where a call that returns twice may come back from behind any place.
     counting: BitSet,
-    universe: usize,
 }
 
 /// What an instruction stores to.
@@ -51,21 +52,23 @@ impl<'a> PrivateRoots<'a> {
         settled: impl Iterator<Item = usize>,
     ) -> PrivateRoots<'a> {
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
-        let mut counting = BitSet::empty(roots.len());
-        if returns_twice {
-            settled.for_each(|root| counting.insert(root));
-            return PrivateRoots { callees, number_of: HandleMap::default(), counting, universe: roots.len() };
+        let none = BitSet::empty(roots.len());
+        let mut found =
+            PrivateRoots { callees, number_of: HandleMap::default(), private: none.clone(), counting: none };
+        for root in settled {
+            if returns_twice {
+                found.counting.insert(root);
+            } else if !is_lent(callees, &roots[root]) {
+                found.number_of.insert(roots[root].slot, root);
+                found.private.insert(root);
+            }
         }
-        let private = settled.filter(|&root| !is_lent(callees, &roots[root]));
-        let number_of = private.map(|root| (roots[root].slot, root)).collect();
-        PrivateRoots { callees, number_of, counting, universe: roots.len() }
+        found
     }
 
     /// At the entry: roots are null, and nothing is counted for them.
     pub(super) fn at_entry(&self) -> Unchanged {
-        let mut all = BitSet::empty(self.universe);
-        self.number_of.values().for_each(|&root| all.insert(root));
-        Unchanged { settled: all.clone(), empty: all, counting: self.counting.clone() }
+        Unchanged { settled: self.private.clone(), empty: self.private.clone(), counting: self.counting.clone() }
     }
 
     fn change(&self, instruction: Value) -> Change {
@@ -101,8 +104,8 @@ impl Unchanged {
                 self.empty.remove(root);
             }
             Change::Any => {
-                self.settled = BitSet::empty(roots.universe);
-                self.empty = BitSet::empty(roots.universe);
+                self.settled.subtract(&roots.private);
+                self.empty.subtract(&roots.private);
             }
         }
     }
@@ -110,7 +113,7 @@ impl Unchanged {
     /// Behind a place where a root was settled.
     pub(super) fn settle(&mut self, roots: &PrivateRoots, root: usize) {
         self.counting.insert(root);
-        if roots.number_of.values().any(|&private| private == root) {
+        if roots.private.contains(root) {
             self.settled.insert(root);
         }
     }
