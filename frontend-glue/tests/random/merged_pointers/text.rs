@@ -47,7 +47,7 @@ loop:
   %i = phi i64 [ 0, %0 ], [ %next, %loop ]
   %garbage = call REF @node(i64 990)
   %next = add i64 %i, 1
-  %more = icmp ult i64 %next, 12
+  %more = icmp ult i64 %next, GARBAGE
   br i1 %more, label %loop, label %done
 done:
   ret void
@@ -78,7 +78,7 @@ define internal void @try(ptr %program, i64 %number, i64 %argument) noinline gc 
 /// How large objects are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// As small as may be: for zeal, which remembers all of them.
+    /// As small as may be, and few: for zeal, which remembers all of them and uses no memory again.
     Small,
     /// Larger than a line of a block: the memory of one that died too early is used again, though its neighbours live.
     Line,
@@ -110,6 +110,7 @@ pub fn module(programs: &[(u64, &[Op])], size: Size, rooting: Rooting) -> String
     let returned = if rooting == Rooting::Written { "" } else { " returned" };
     let mut text = SUPPORT
         .replace("BYTES", if size == Size::Small { "32" } else { "504" })
+        .replace("GARBAGE", if size == Size::Small { "2" } else { "12" })
         .replace("SPACE", if rooting == Rooting::Typed { "p1" } else { "p0" })
         .replace("ROOT", if rooting == Rooting::Written { ROOT } else { "" })
         .replace(" returned", returned)
