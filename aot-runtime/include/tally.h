@@ -635,11 +635,11 @@ typedef struct tally_module {
     uint64_t global_count;
     const tally_global_root *globals;
     uint64_t root_count;
-    const tally_root_info *roots;
+    const tally_root_info *roots; /* in the order of their ids */
     const char *names; /* null, or names for reports, a line each: `Node 0 next 8 value` for the fields of a type, and `@ID LINE FILE` for a root */
 } tally_module;
 
-#define TALLY_MODULE_VERSION 2u
+#define TALLY_MODULE_VERSION 3u
 
 /* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
 #define TALLY_MODULE_PROMPT 1u
@@ -702,7 +702,7 @@ void tally_decrement(uint64_t word);
  * slot only releases. Roots of one word are counted by inline code. */
 void tally_root_settle(const void *slot, void *shadow, const tally_type_handle *how, uint64_t bytes);
 
-#define TALLY_FREE_LISTS 110
+#define TALLY_FREE_LISTS 86
 
 /* The thread's context (thread-local, initial-exec). Only these fields are for compiled code. */
 typedef struct tally_context_view {
@@ -796,8 +796,8 @@ TALLY__AT(tally_context_view, pending, 72);
 TALLY__AT(tally_context_view, postponed_top, 104);
 TALLY__AT(tally_context_view, postponed_end, 112);
 TALLY__AT(tally_context_view, free, 128);
-TALLY__AT(tally_context_view, handle_top, 1008);
-TALLY__SIZE(tally_context_view, 1024);
+TALLY__AT(tally_context_view, handle_top, 816);
+TALLY__SIZE(tally_context_view, 832);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
-use tally_llvm::aot::{self, Shape};
+use tally_llvm::aot;
+use tally_llvm::aot::link_line::Image;
 use tally_llvm::emit::target::Target;
 use tally_llvm::pipeline::{self, CompileOptions, Destination, Object};
 
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn tally_link(
     let executable = unsafe { path(executable) };
     let link = || {
         let objects = pipeline::compile_modules(&modules, &names, &options)?;
-        aot::link(&objects, &[], (Target::host(), Shape::PositionIndependent), executable).map_err(Findings::error)?;
+        aot::link(&objects, &[], &Image::executable(Target::host()), executable).map_err(Findings::error)?;
         Ok(warnings(&objects))
     };
     // SAFETY: the caller's duty.

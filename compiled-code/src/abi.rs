@@ -12,6 +12,7 @@
 
 pub(crate) mod address_taken;
 mod coroutine;
+pub mod debugger;
 mod entry;
 mod finalizer;
 pub mod host;

@@ -7,3 +7,4 @@ pub(crate) mod name_text;
 pub(crate) mod names;
 pub mod record;
 pub mod registry;
+pub(crate) mod root_table;

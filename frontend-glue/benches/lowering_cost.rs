@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
+use tally_llvm::load::reading::Reading;
 use tally_llvm::pipeline::{self, CompileOptions};
 use tally_llvm::{emit, verify};
 
@@ -59,7 +60,11 @@ fn main() {
     let machine = target::machine(Level::O2).unwrap();
     match arguments.only {
         Some(Part::Lower) => drop(lower(&rooted(&Context::create(), file, &machine).0, file)),
-        Some(Part::Optimise) => drop(optimise(&pipeline::load(&Context::create(), file, &machine).unwrap(), &machine)),
+        Some(Part::Optimise) => {
+            let context = Context::create();
+            let plain = pipeline::load(&context, file, &machine, &Reading::default()).unwrap();
+            optimise(&plain, &machine);
+        }
         None => {
             let rounds: Vec<Cost> = (0..arguments.rounds).map(|_| round(file, &machine)).collect();
             if let Some(folder) = &arguments.folder {
@@ -90,7 +95,7 @@ struct Cost {
 
 fn round(file: &Path, machine: &TargetMachine) -> Cost {
     let context = Context::create();
-    let plain = pipeline::load(&context, file, machine).unwrap();
+    let plain = pipeline::load(&context, file, machine, &Reading::default()).unwrap();
     let optimise_plain = optimise(&plain, machine);
     let emit = timed(|| drop(emit::object(&plain, machine).unwrap()));
 
@@ -160,7 +165,7 @@ fn share(part: Duration, whole: Duration) -> f64 {
 fn leave(folder: &Path, file: &Path, machine: &TargetMachine) {
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
     let context = Context::create();
-    let plain = pipeline::load(&context, file, machine).unwrap();
+    let plain = pipeline::load(&context, file, machine, &Reading::default()).unwrap();
     optimise(&plain, machine);
     write("plain.o", &emit::object(&plain, machine).unwrap());
     let context = Context::create();
@@ -173,7 +178,7 @@ fn leave(folder: &Path, file: &Path, machine: &TargetMachine) {
 
 /// The module with a root in every function, and how many functions had a pointer to put there.
 fn rooted<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) -> (Module<'ctx>, usize) {
-    let module = pipeline::load(context, file, machine).unwrap();
+    let module = pipeline::load(context, file, machine, &Reading::default()).unwrap();
     let roots = module.get_functions().filter(|&function| root(&module, function)).count();
     (module, roots)
 }

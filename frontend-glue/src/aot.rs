@@ -1,11 +1,11 @@
 //! Linking an executable: `tally build` after its modules were compiled.
 //!
 //! The objects and the one runtime library, `libtally.a`, go through clang as the link driver, to lld if it is
-//! installed. Executables are position independent by default, and text relocations are an error (`-z text`) instead
-//! of a warning: the stack maps are writable data by then ([`crate::emit::object_file`]). Sections that nothing
-//! refers to are dropped, which takes most of the Rust standard library out again.
+//! installed ([`link_line`]). A shared library has no runtime: it finds that of the executable.
 
+pub(crate) mod debugger;
 pub mod foreign_object;
+pub mod link_line;
 pub mod output_file;
 
 use std::collections::HashSet;
@@ -13,11 +13,12 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use thiserror::Error;
 
 use crate::aot::foreign_object::ForeignObject;
+use crate::aot::link_line::Image;
 use crate::aot::output_file::{OutputError, OutputFile};
 use crate::emit::target::Target;
 use crate::emit::undefined_symbols;
@@ -28,13 +29,6 @@ use crate::pipeline::Object;
 pub(crate) const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
 
 const RUNTIME: &str = "libtally.a";
-
-/// No text relocations. Functions of libraries are found at the start, and the table of them is read-only from then
-/// on: a wrong write, by the program or into it, cannot redirect its calls. No executable stack.
-const HARDENING: [&str; 4] = ["-Wl,-z,text", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"];
-
-/// The libraries that the Rust standard library and C programs need.
-pub(crate) const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
 
 /// Why there is no executable.
 #[derive(Debug, Error)]
@@ -81,7 +75,7 @@ pub enum AotError {
     },
     /// Symbols are missing.
     #[error(
-        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or for a native library link by `tally cc`",
+        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or the library by -l",
         place.display()
     )]
     Undefined {
@@ -101,34 +95,21 @@ pub enum AotError {
     Output(#[from] OutputError),
 }
 
-/// The form in which the executable is linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Loaded at any address.
-    PositionIndependent,
-    /// Loaded where it was linked for.
-    FixedAddress,
-}
-
 /// Links `objects`, those of other tools and the runtime into the executable `place`.
-pub fn link(
-    objects: &[Object],
-    foreign: &[ForeignObject],
-    (target, shape): (Target, Shape),
-    place: &Path,
-) -> Result<(), AotError> {
+pub fn link(objects: &[Object], foreign: &[ForeignObject], image: &Image, place: &Path) -> Result<(), AotError> {
+    let target = image.target;
     let mains =
         objects.iter().map(|object| object.defines_main).chain(foreign.iter().map(|object| object.defines_main));
-    if !mains.into_iter().any(|defines_main| defines_main) {
+    if image.is_executable() && !mains.into_iter().any(|defines_main| defines_main) {
         let files = objects.iter().map(|object| &object.file).chain(foreign.iter().map(|object| &object.file));
         return Err(AotError::NoMain(files.map(|file| file.display().to_string()).collect()));
     }
     if let Some(other) = foreign.iter().find(|object| object.target != target) {
         return Err(AotError::OtherMachine { file: other.file.clone(), object: other.target, target });
     }
-    let runtime = find_runtime(target)?;
-    if !is_archive(&runtime) {
-        return Err(AotError::NoLibrary(runtime));
+    let runtime = image.is_executable().then(|| find_runtime(target)).transpose()?;
+    if let Some(other) = runtime.iter().find(|runtime| !is_archive(runtime)) {
+        return Err(AotError::NoLibrary(other.clone()));
     }
     let output = OutputFile::for_executable(place)?;
     let mut inputs = Vec::new();
@@ -144,19 +125,7 @@ pub fn link(
         std::fs::write(&input, bytes).map_err(|error| OutputError::System { path: input.clone(), error })?;
         inputs.push(input);
     }
-    let (driver, mut command) = linker(target);
-    command
-        .arg(match shape {
-            Shape::PositionIndependent => "-pie",
-            Shape::FixedAddress => "-no-pie",
-        })
-        .args(HARDENING)
-        .arg("-Wl,--gc-sections")
-        .args(&inputs)
-        .arg(&runtime)
-        .args(LIBRARIES)
-        .arg("-o")
-        .arg(output.temporary());
+    let (driver, mut command) = image.line(&inputs, runtime.as_deref(), &output.temporary());
     let linked = command.stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
     let linked = linked.map_err(|error| AotError::NoLinker { driver, error })?;
     let said = String::from_utf8_lossy(&linked.stderr);
@@ -194,25 +163,6 @@ fn advice(target: Target) -> String {
     }
     let package = target.folder().replace("-unknown", "");
     format!("; clang needs a C library for {target} (Debian: apt install gcc-{package} lld-{})", clang::VERSION)
-}
-
-/// Clang with lld if they are installed, else the system's compiler.
-fn linker(target: Target) -> (String, Command) {
-    match clang::find() {
-        Ok(clang) => {
-            let mut command = Command::new(&clang);
-            command.args(clang::target_words(target));
-            if clang::has_lld(&clang) {
-                command.args(["-fuse-ld=lld", "-Wl,--error-limit=0"]);
-            }
-            (clang.to_string_lossy().into_owned(), command)
-        }
-        Err(_) if target == Target::host() => ("cc".to_owned(), Command::new("cc")),
-        Err(_) => {
-            let driver = format!("{}-gcc", target.folder().replace("-unknown", ""));
-            (driver.clone(), Command::new(driver))
-        }
-    }
 }
 
 /// The runtime library that executables for `target` get.

@@ -23,8 +23,10 @@ mod options;
 mod remarks;
 mod run;
 mod shell;
+mod sources;
 mod verify;
 mod warnings;
+mod words;
 
 use failure::Failure;
 
@@ -86,15 +88,19 @@ enum Command {
 /// # Errors
 /// What the command would say of it.
 pub fn parse_command_line(words: impl IntoIterator<Item = OsString>) -> Result<(), clap::Error> {
-    Tally::try_parse_from(words).map(drop)
+    Tally::try_parse_from(words::with_two_dashes(words.into_iter().collect())).map(drop)
 }
 
 /// Runs the subcommand of the command line: all of `main.rs`.
 pub fn main() -> ExitCode {
     restore_broken_pipe();
-    let command = Tally::parse().command;
+    ended(words::with_response_files(std::env::args_os().collect()).and_then(run))
+}
+
+fn run(words: Vec<OsString>) -> Result<(), Failure> {
+    let command = Tally::parse_from(words::with_two_dashes(words)).command;
     let net = CrashNet::spread();
-    let done = match command {
+    match command {
         Command::Run(run) => run.execute(net),
         Command::Build(build) => build.execute(),
         Command::Lower(lower) => lower.execute(),
@@ -104,7 +110,10 @@ pub fn main() -> ExitCode {
         Command::Man(man) => man.execute(),
         Command::Cc(cc) => cc.execute(cc::Driver::C),
         Command::Cpp(cc) => cc.execute(cc::Driver::Cpp),
-    };
+    }
+}
+
+fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(message)) => {

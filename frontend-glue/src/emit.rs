@@ -46,6 +46,41 @@ pub enum EmitError {
     Object(#[from] ObjectError),
 }
 
+/// The form in which code is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// An ELF object.
+    #[default]
+    Object,
+    /// Text for an assembler, with LLVM's stack maps, which it makes read-only.
+    Assembly,
+    /// The module from which code would be made, as bitcode.
+    Bitcode,
+    /// The same as text.
+    Text,
+}
+
+/// The module itself, if that is the form; `None` if code is to be made of it.
+pub(crate) fn module_as(module: &Module, form: Form) -> Option<Vec<u8>> {
+    match form {
+        Form::Object | Form::Assembly => None,
+        Form::Bitcode => {
+            callee_copy::for_other_tools(module);
+            Some(module.write_bitcode_to_memory().as_slice().to_vec())
+        }
+        Form::Text => {
+            callee_copy::for_other_tools(module);
+            Some(module.print_to_string().to_bytes().to_vec())
+        }
+    }
+}
+
+/// Generates code for a module, as text for an assembler.
+pub(crate) fn assembly(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
+    make_ready(module);
+    generate(module, machine, LLVMCodeGenFileType::LLVMAssemblyFile)
+}
+
 /// Generates code for a module and finishes the object.
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
     object_as(module, machine, MapFormat::Compact)
@@ -53,24 +88,37 @@ pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitE
 
 /// The same with stack maps in that format.
 pub fn object_as(module: &Module, machine: &TargetMachine, maps: MapFormat) -> Result<Vec<u8>, EmitError> {
+    make_ready(module);
+    let mut bytes = generate(module, machine, LLVMCodeGenFileType::LLVMObjectFile)?;
+    object_file::finish_as(&mut bytes, maps)?;
+    Ok(bytes)
+}
+
+fn make_ready(module: &Module) {
     callee_copy::before_code_generation(Ir::of(module));
     shadow_stack::make_ready(Ir::of(module));
-    let buffer = generate(module, machine)?;
+}
+
+/// The bytes that LLVM's code generator makes of a module.
+fn generate(module: &Module, machine: &TargetMachine, kind: LLVMCodeGenFileType) -> Result<Vec<u8>, EmitError> {
+    let buffer = buffer_of(module, machine, kind)?;
     if let Some(message) = messages::take_errors() {
         return Err(EmitError::CodeGeneration(message));
     }
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(buffer.as_slice().len()).map_err(|_| EmitError::OutOfMemory)?;
     bytes.extend_from_slice(buffer.as_slice());
-    object_file::finish_as(&mut bytes, maps)?;
     Ok(bytes)
 }
 
 /// Without inkwell, which assumes that there is memory for the object.
-fn generate(module: &Module, machine: &TargetMachine) -> Result<MemoryBuffer<'static>, EmitError> {
+fn buffer_of(
+    module: &Module,
+    machine: &TargetMachine,
+    kind: LLVMCodeGenFileType,
+) -> Result<MemoryBuffer<'static>, EmitError> {
     let _emitting = Emitting::begin();
     let (mut message, mut buffer) = (ptr::null_mut(), ptr::null_mut());
-    let kind = LLVMCodeGenFileType::LLVMObjectFile;
     // SAFETY: machine and module are alive, and both places are written before they are read.
     let failed = unsafe {
         LLVMTargetMachineEmitToMemoryBuffer(machine.as_mut_ptr(), module.as_mut_ptr(), kind, &mut message, &mut buffer)

@@ -1,4 +1,4 @@
-//! Loads a file as a module: `.ll`, `.bc` and `.c`, or returns a message that says why not.
+//! Loads a file as a module: `.ll`, `.bc`, `.c` and `.cpp`, or returns a message that says why not.
 //!
 //! The bytes come from [`crate::load::source_file`], C goes through [`crate::load::c_frontend`]. Every module is
 //! checked against the target before anything else sees it. The rules of LLVM's verifier for the gc intrinsics are
@@ -8,9 +8,11 @@
 //! IR and bitcode of older LLVMs are read as far as LLVM reads them: typed pointers (up to LLVM 14) become plain
 //! ones, text from before 3.7 does not parse, and the message names the reason.
 
+pub(crate) mod assembler;
 pub mod c_frontend;
 pub(crate) mod c_header;
 pub mod clang;
+pub mod reading;
 pub mod source_file;
 
 use std::path::{Path, PathBuf};
@@ -27,7 +29,8 @@ use crate::guard::crash_net::WorkingOn;
 use crate::guard::memory_limit::MemoryLimit;
 use crate::guard::messages;
 use crate::llvm;
-use crate::load::c_frontend::ClangError;
+use crate::load::c_frontend::{ClangError, Source};
+use crate::load::reading::Reading;
 use crate::load::source_file::{Kind, SourceError};
 use crate::lower::own_copy;
 use crate::lower::type_description::metadata;
@@ -67,20 +70,28 @@ pub enum LoadError {
 }
 
 /// Reads `path` into a valid module for the target of `machine`.
-pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
-    let _working = WorkingOn::file(path);
-    let (kind, bytes) = source_file::read(path)?;
+pub fn load<'ctx>(
+    context: &'ctx Context,
+    path: &Path,
+    machine: &TargetMachine,
+    reading: &Reading,
+) -> Result<Module<'ctx>, LoadError> {
+    let is_standard_input = source_file::is_standard_input(path);
+    let name = if is_standard_input { Path::new(source_file::STANDARD_INPUT) } else { path };
+    let _working = WorkingOn::file(name);
+    let (kind, bytes) = source_file::read(path, reading.language)?;
     let module = match kind {
-        Kind::Text | Kind::Bitcode => parse(context, path, &bytes)?,
-        Kind::C => {
-            let bitcode = c_frontend::compile(path, target::of_machine(machine))?;
-            let module = parse(context, path, &bitcode)?;
+        Kind::Text | Kind::Bitcode => parse(context, name, &bytes)?,
+        Kind::C | Kind::Cpp => {
+            let source = Source { path, kind, standard_input: is_standard_input.then_some(&bytes) };
+            let bitcode = c_frontend::compile(source, target::of_machine(machine), &reading.words(kind))?;
+            let module = parse(context, name, &bitcode)?;
             // It may use the intrinsics without the header.
             c_frontend::mark_rooting_functions(&module);
             module
         }
     };
-    accept(&module, path, machine)?;
+    accept(&module, name, machine)?;
     Ok(module)
 }
 
@@ -164,7 +175,7 @@ mod tests {
         let context = Context::create();
         messages::listen(&context);
         let machine = target::machine(Level::O0).unwrap();
-        match load(&context, &path, &machine) {
+        match load(&context, &path, &machine, &Reading::default()) {
             Ok(module) => Ok(module.print_to_string().to_string()),
             Err(error) => Err(error.to_string().replace(&format!("{}/", folder.path().display()), "")),
         }

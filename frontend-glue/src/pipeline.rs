@@ -13,8 +13,9 @@ pub mod whole_program;
 
 use std::path::{Path, PathBuf};
 
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
-use inkwell::module::Module;
+use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
@@ -24,10 +25,11 @@ use crate::emit::level::Level;
 use crate::emit::object_file::MapFormat;
 use crate::emit::target::{self, Target, TargetError};
 use crate::emit::thread_locals::{self, ThreadLocalError};
-use crate::emit::{self, EmitError};
+use crate::emit::{self, EmitError, Form};
 use crate::emit::{appending, constructors, heap_tests, loop_alignment, sibling_calls, sunk_roots, zeal_default};
 use crate::guard::crash_net::WorkingOn;
 use crate::guard::messages;
+use crate::load::reading::Reading;
 use crate::load::{self, LoadError};
 use crate::lower::type_description::metadata;
 use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark, Roots};
@@ -40,6 +42,10 @@ pub struct CompileOptions {
     pub level: Level,
     /// The machine that code is made for.
     pub target: Target,
+    /// How files become modules.
+    pub reading: Reading,
+    /// The form in which code is made.
+    pub form: Form,
     /// gc strategies of existing IR, and the plan that each stands for.
     pub gc_names: Vec<(String, Plan)>,
     /// The references that get roots beside those that the module writes.
@@ -71,6 +77,8 @@ impl Default for CompileOptions {
         CompileOptions {
             level: Level::default(),
             target: Target::default(),
+            reading: Reading::default(),
+            form: Form::default(),
             gc_names: Vec::new(),
             roots: Roots::default(),
             zeal: false,
@@ -115,7 +123,7 @@ pub enum Identity {
 pub struct Object {
     /// The file that it was made from.
     pub file: PathBuf,
-    /// An ELF object.
+    /// An ELF object, or what `form` asks for.
     pub bytes: Vec<u8>,
     /// Whether the program can start here.
     pub(crate) defines_main: bool,
@@ -186,7 +194,7 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
     let modules = contexts
         .iter()
         .zip(files)
-        .map(|(context, file)| load(context, file, &machine))
+        .map(|(context, file)| load(context, file, &machine, &options.reading))
         .collect::<Result<Vec<_>, _>>()?;
     compile_program(&modules, files, &machine, options)
 }
@@ -276,15 +284,23 @@ fn compile_loaded(
     };
     optimise(module, file, machine, options.level)?;
     let defines_main = defines_main(module);
-    let bytes = emit(module, file, index, machine, options)?;
+    let bytes = match emit::module_as(module, options.form) {
+        Some(bytes) => bytes,
+        None => emit(module, file, index, machine, options)?,
+    };
     Ok(Object { file: file.to_owned(), bytes, defines_main, warnings, remarks })
 }
 
 /// Loads one file.
-pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
+pub fn load<'ctx>(
+    context: &'ctx Context,
+    file: &Path,
+    machine: &TargetMachine,
+    reading: &Reading,
+) -> Result<Module<'ctx>, LoadError> {
     messages::catch_fatal_errors();
     messages::listen(context);
-    load::load(context, file, machine)
+    load::load(context, file, machine, reading)
 }
 
 /// Checks that a module which a host has built is valid and for this machine, and defines the types that it describes.
@@ -358,8 +374,10 @@ fn content(module: &Module) -> String {
 }
 
 fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {
-    let Some(passes) = level.passes() else {
-        return Ok(());
+    let passes = match level.passes() {
+        Some(passes) => passes,
+        None if has_no_code_of_its_own(module) => "always-inline",
+        None => return Ok(()),
     };
     appending::tidy_structors(crate::llvm::Module::of(module));
     let answer = module.run_passes(passes, machine, PassBuilderOptions::create());
@@ -370,7 +388,19 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     if let Some(message) = message {
         return Err(CompileError::Passes { file: file.display().to_string(), message });
     }
-    polish(module, file)
+    match level.passes() {
+        Some(_) => polish(module, file),
+        None => check(module, file, "inlining"),
+    }
+}
+
+/// Whether functions of a module, as of C++'s library, are there to be inlined and in no other place.
+fn has_no_code_of_its_own(module: &Module) -> bool {
+    let kind = Attribute::get_named_enum_kind_id("alwaysinline");
+    module.get_functions().any(|function| {
+        let is_elsewhere = function.get_linkage() == Linkage::AvailableExternally;
+        is_elsewhere && function.get_enum_attribute(AttributeLoc::Function, kind).is_some()
+    })
 }
 
 /// Checks an optimised module, and does what LLVM's passes do not.
@@ -414,8 +444,11 @@ fn emit(
     if !errors.is_empty() {
         return Err(CompileError::Contract(errors));
     }
-    emit::object_as(module, machine, options.maps)
-        .map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
+    let made = match options.form {
+        Form::Assembly => emit::assembly(module, machine),
+        _ => emit::object_as(module, machine, options.maps),
+    };
+    made.map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
 }
 
 /// Refuses ifuncs: LLVM's in-process linker does not know them.
@@ -435,7 +468,6 @@ fn check(module: &Module, file: &Path, stage: &'static str) -> Result<(), Compil
 
 fn defines_main(module: &Module) -> bool {
     module.get_function("main").is_some_and(|main| {
-        use inkwell::module::Linkage::{Internal, Private};
-        main.count_basic_blocks() > 0 && !matches!(main.get_linkage(), Internal | Private)
+        main.count_basic_blocks() > 0 && !matches!(main.get_linkage(), Linkage::Internal | Linkage::Private)
     })
 }

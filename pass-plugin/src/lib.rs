@@ -5,7 +5,7 @@
 //! ```
 //!
 //! LLVM loads the library and calls [`llvmGetPassPluginInfo`]. The passes are C++ (`passes.cpp`), because LLVM's registers of passes,
-//! diagnostics and printers are; they call back the three steps below, which are those of [`tally_llvm::pipeline::other_tools`].
+//! diagnostics and printers are; they call back the steps below, which are those of [`tally_llvm::pipeline::other_tools`].
 //! A module belongs to the tool and to the thread that gives it: a linker runs several at once.
 
 #![warn(clippy::multiple_unsafe_ops_per_block)]
@@ -38,7 +38,13 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
 
 unsafe extern "C" {
     fn tally_passes_register(pass_builder: *mut c_void, steps: *const Steps);
-    fn tally_passes_before_code(module: *mut c_void, steps: *const Steps) -> bool;
+    fn tally_passes_before_code(
+        module: *mut c_void,
+        machine: *mut c_void,
+        kind: c_int,
+        out: *mut c_void,
+        steps: *const Steps,
+    ) -> bool;
 }
 
 /// The entry of the plugin, which LLVM's tools look for.
@@ -66,8 +72,8 @@ unsafe extern "C" fn register(pass_builder: *mut c_void) {
 }
 
 /// # Safety
-/// `module` is a module that is complete.
-unsafe extern "C" fn before_code(module: *mut c_void, _machine: *mut c_void, _kind: c_int, _out: *mut c_void) -> bool {
+/// `module` is a module that is complete; the others are LLVM's, for its code.
+unsafe extern "C" fn before_code(module: *mut c_void, machine: *mut c_void, kind: c_int, out: *mut c_void) -> bool {
     // SAFETY: the caller's duty.
-    unsafe { tally_passes_before_code(module, &raw const STEPS) }
+    unsafe { tally_passes_before_code(module, machine, kind, out, &raw const STEPS) }
 }

@@ -3,12 +3,17 @@
 // - `tally-lower`, a module pass; it is also the first pass of every pipeline, and `tally-finish` the last.
 // - Findings become LLVM's diagnostics, at the instruction that they are about. Clang generates code in spite of errors, and its code
 //   generator ends the process at a function with a strategy that it does not know: so all bodies of a refused module are deleted.
-// - Stack maps must be writable, or a position independent executable cannot be linked. Only the code generator makes their section.
-//   One function of the module gets a gc strategy of the plugin's own just before, whose printer of tables sees the section first.
+// - Clang and `llc` ask before they generate code. The plugin generates objects itself then, with their machine, and makes the stack
+//   maps compact in the bytes.
+// - Where it does not (lld, objects whose debug information goes to another file) LLVM's stack maps must be writable, or a position
+//   independent executable cannot be linked. Only the code generator makes their section. One function of the module gets a gc
+//   strategy of the plugin's own just before, whose printer of tables sees the section first.
 //
 // The Rust half has the entry point: a shared library of Rust exports nothing that is written in C++.
 
 #include "llvm-c/Types.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/CodeGen/AsmPrinter.h"
 #include "llvm/CodeGen/GCMetadata.h"
@@ -18,6 +23,7 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/GCStrategy.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCObjectFileInfo.h"
@@ -26,6 +32,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
 
@@ -44,6 +51,8 @@ struct TallySteps {
   int (*Lower)(LLVMModuleRef, const char *Options, uint32_t Level, bool IsFinished, TallyReport, void *);
   int (*Finish)(LLVMModuleRef, uint32_t Level, bool IsLast, TallyReport, void *);
   int (*BeforeCode)(LLVMModuleRef, TallyReport, void *);
+  /// Makes the stack maps of an object compact, in place.
+  void (*FinishObject)(char *Bytes, size_t Size, const char *Options);
 };
 }
 
@@ -196,11 +205,34 @@ extern "C" void tally_passes_register(PassBuilder &PB, const TallySteps *Steps) 
   });
 }
 
-extern "C" bool tally_passes_before_code(Module &M, const TallySteps *Steps) {
+/// Generates an object as the tool would; false: nothing was done.
+static bool emitObject(Module &M, TargetMachine &TM, raw_pwrite_stream &OS, const TallySteps *Steps) {
+  // The tool has a second stream then, which it does not show.
+  if (!TM.Options.MCOptions.SplitDwarfFile.empty())
+    return false;
+  SmallVector<char, 0> Bytes;
+  raw_svector_ostream Object(Bytes);
+  legacy::PassManager Passes;
+  Passes.add(new TargetLibraryInfoWrapperPass(TargetLibraryInfoImpl(M.getTargetTriple(), TM.Options.VecLib)));
+  Passes.add(createTargetTransformInfoWrapperPass(TM.getTargetIRAnalysis()));
+  if (TM.addPassesToEmitFile(Passes, Object, nullptr, CodeGenFileType::ObjectFile))
+    return false;
+  Passes.run(M);
+  Steps->FinishObject(Bytes.data(), Bytes.size(), Options.c_str());
+  OS << Object.str();
+  return true;
+}
+
+/// Whether code was generated; if not, the tool does it.
+extern "C" bool tally_passes_before_code(Module &M, TargetMachine &TM, int Kind, raw_pwrite_stream &OS,
+                                         const TallySteps *Steps) {
   int Answer = Steps->BeforeCode(wrap(&M), report, &M);
   if (Answer < 0)
     empty(M);
-  if (Answer > 0)
-    markMaps(M);
-  return false; // The tool generates the code.
+  if (Answer <= 0)
+    return false;
+  if (Kind == int(CodeGenFileType::ObjectFile) && emitObject(M, TM, OS, Steps))
+    return true;
+  markMaps(M);
+  return false;
 }

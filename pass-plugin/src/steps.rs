@@ -1,4 +1,4 @@
-//! The three steps of a compilation, as the passes call them: a module in, findings out, no panic across the border.
+//! The steps of a compilation, as the passes call them: a module in, findings out, no panic across the border.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::ManuallyDrop;
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
 use tally_llvm::emit::level::Level;
+use tally_llvm::emit::object_file;
 use tally_llvm::pipeline::other_tools::{self, Next};
 use tally_llvm::pipeline::{CompileError, CompileOptions, option_text};
 
@@ -19,9 +20,10 @@ pub(crate) struct Steps {
     lower: unsafe extern "C" fn(LLVMModuleRef, *const c_char, u32, bool, Report, LLVMModuleRef) -> c_int,
     finish: unsafe extern "C" fn(LLVMModuleRef, u32, bool, Report, LLVMModuleRef) -> c_int,
     before_code: unsafe extern "C" fn(LLVMModuleRef, Report, LLVMModuleRef) -> c_int,
+    finish_object: unsafe extern "C" fn(*mut u8, usize, *const c_char),
 }
 
-pub(crate) static STEPS: Steps = Steps { lower, finish, before_code };
+pub(crate) static STEPS: Steps = Steps { lower, finish, before_code, finish_object };
 
 const UNTOUCHED: c_int = 0;
 const OURS: c_int = 1;
@@ -79,6 +81,22 @@ unsafe extern "C" fn before_code(module: LLVMModuleRef, report: Report, context:
         |module: &Module, name: &PathBuf, _: &Reports| other_tools::before_code(module, name).map_err(Failure::Program);
     // SAFETY: the caller's duty.
     unsafe { run(module, report, context, step) }
+}
+
+/// # Safety
+/// As many bytes, of an object, and a C string.
+unsafe extern "C" fn finish_object(bytes: *mut u8, size: usize, words: *const c_char) {
+    // SAFETY: the caller's duty.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size) };
+    // SAFETY: the caller's duty.
+    let words = unsafe { CStr::from_ptr(words) }.to_string_lossy();
+    // The lowering has read the options, and has told what is wrong in them.
+    let mut options = CompileOptions::default();
+    let of_environment = std::env::var(OPTIONS).unwrap_or_default();
+    let _ = option_text::read(&of_environment, &mut options).and_then(|()| option_text::read(&words, &mut options));
+    let finish = || object_file::finish_as(bytes, options.maps);
+    // What cannot be read is left as LLVM has made it.
+    let _ = catch_unwind(AssertUnwindSafe(finish));
 }
 
 enum Failure {

@@ -1,6 +1,6 @@
 //! The thread's context: what compiled code touches inline, and the anchors its shims leave behind.
 //!
-//! `tally_context` is a thread-local symbol of 1024 bytes, defined here in assembly because stable Rust cannot export
+//! `tally_context` is a thread-local symbol of 832 bytes, defined here in assembly because stable Rust cannot export
 //! one. Compiled code reaches it by its name (initial-exec) or, under the JIT, by its constant distance from the
 //! thread pointer ([`fs_offset`]). A heap that no compiled code runs on keeps its context in a box instead: the
 //! runtime always goes through `Heap::context` and does not care which of the two it is.
@@ -11,7 +11,7 @@
 //! 16 stamp     running epoch                          48 exit_fp    | into a Tally safepoint
 //! 20 poll      non-zero: a safepoint has work         56 exit_rbx  /
 //! 24 heap      the attached heap, or null             64 entry     innermost entry into managed code
-//! 1008 handle_top, 1016 handle_end                   where the next scoped handle goes, and the end of that room
+//! 816 handle_top, 824 handle_end                     where the next scoped handle goes, and the end of that room
 //!
 //! the deferred plan only:
 //! 120 lent_high  highest frame pointer of a frame that others may write to roots of
@@ -87,14 +87,14 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, postponed_top) == POSTPONED_TOP as usize);
     assert!(std::mem::offset_of!(Context, postponed_end) == POSTPONED_END as usize);
     assert!(std::mem::offset_of!(Context, lent_high) == LENT_HIGH as usize);
-    assert!(std::mem::offset_of!(Context, handle_top) == 1008);
-    assert!(std::mem::offset_of!(Context, handle_end) == 1016);
+    assert!(std::mem::offset_of!(Context, handle_top) == 816);
+    assert!(std::mem::offset_of!(Context, handle_end) == 824);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
     assert!(FREE_CLASSES >= crate::memory::size_class::CLASSES as usize);
 };
 
 /// Bytes of the context.
-pub const CONTEXT_BYTES: usize = 1024;
+pub const CONTEXT_BYTES: usize = 832;
 /// Byte offset of `cursor`.
 pub const CURSOR: u32 = 0;
 /// Byte offset of `limit`.
@@ -116,7 +116,7 @@ pub const LENT_HIGH: u32 = 120;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
-const FREE_CLASSES: usize = 110;
+const FREE_CLASSES: usize = 86;
 
 impl Context {
     /// The exit anchor: pc, sp, fp, rbx.

@@ -5,6 +5,7 @@
 //! to its type in one load. The registry is shared by all heaps.
 
 mod acyclic;
+pub mod debugger_view;
 pub(crate) mod field_names;
 mod lost_code;
 mod reading;

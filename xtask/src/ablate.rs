@@ -120,7 +120,7 @@ pub fn ablate(arguments: &Arguments) -> Outcome {
         list.iter().for_each(|row| println!("{}: {}", row.name, row.what));
         return Ok(ExitCode::SUCCESS);
     }
-    setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    setup::ensure(setup::TEST_AND_VALGRIND)?;
     if !arguments.go_on {
         copy_tree(tree::root(), &copy)?;
         Results::forget(&folder)?;

@@ -35,6 +35,8 @@ pub enum Need {
     Linker,
     /// LLVM's FileCheck, which holds lowered modules against what the tests expect.
     FileCheck,
+    /// gdb, which a test has print objects.
+    Debugger,
     /// valgrind, for `cargo xtask valgrind` and `cargo xtask bench counts`.
     Valgrind,
     /// llvm-profdata and llvm-cov, for `cargo xtask coverage`.
@@ -48,9 +50,12 @@ pub enum Need {
 /// What building Tally, running programs and testing it needs.
 pub const BUILD: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck];
 
+/// What testing it needs.
+pub const TEST: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck, Need::Debugger];
+
 /// What is needed to run programs under valgrind as well.
-pub const BUILD_AND_VALGRIND: &[Need] =
-    &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck, Need::Valgrind];
+pub const TEST_AND_VALGRIND: &[Need] =
+    &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck, Need::Debugger, Need::Valgrind];
 
 /// What measuring the coverage of the crates without LLVM needs.
 pub const COVERAGE: &[Need] = &[Need::Compiler, Need::CoverageTools];
@@ -67,6 +72,7 @@ impl Need {
             Need::Clang => &["clang-22"],
             Need::Linker => &["lld-22"],
             Need::FileCheck => &["llvm-22-tools"],
+            Need::Debugger => &["gdb"],
             // Memcheck redirects functions inside the dynamic linker and finds them by its debug symbols.
             Need::Valgrind => &["valgrind", "libc6-dbg"],
             Need::CoverageTools => &["llvm-22"],
@@ -85,6 +91,7 @@ impl Need {
             Need::Clang => process::is_on_path("clang-22") || llvm_prefix().join("bin/clang").is_file(),
             Need::Linker => process::is_on_path("ld.lld-22") || llvm_prefix().join("bin/ld.lld").is_file(),
             Need::FileCheck => process::is_on_path("FileCheck-22") || llvm_tool("FileCheck").is_file(),
+            Need::Debugger => process::is_on_path("gdb"),
             Need::Valgrind => process::is_on_path("valgrind"),
             Need::Aarch64Library => {
                 process::is_on_path("aarch64-linux-gnu-gcc")
@@ -108,7 +115,7 @@ fn llvm_prefix() -> PathBuf {
 /// Installs what is missing, or with `--check` says what is.
 pub fn setup(arguments: &Arguments) -> Outcome {
     if arguments.check {
-        let packages = missing_packages(BUILD_AND_VALGRIND);
+        let packages = missing_packages(TEST_AND_VALGRIND);
         if !packages.is_empty() {
             return Err(Failure::unprepared(format!(
                 "missing: {}\nrun `cargo xtask setup`, or install these Debian packages yourself",
@@ -116,7 +123,7 @@ pub fn setup(arguments: &Arguments) -> Outcome {
             )));
         }
     } else {
-        ensure(BUILD_AND_VALGRIND)?;
+        ensure(TEST_AND_VALGRIND)?;
     }
     if !crate::test::has_nextest() {
         eprintln!(
@@ -207,11 +214,11 @@ fn by_hand(packages: &[&str], why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILD_AND_VALGRIND, COVERAGE, Need, by_hand};
+    use super::{COVERAGE, Need, TEST_AND_VALGRIND, by_hand};
 
     #[test]
     fn every_need_names_a_package() {
-        assert!(BUILD_AND_VALGRIND.iter().chain(COVERAGE).all(|need| !need.packages().is_empty()));
+        assert!(TEST_AND_VALGRIND.iter().chain(COVERAGE).all(|need| !need.packages().is_empty()));
     }
 
     #[test]

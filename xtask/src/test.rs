@@ -23,7 +23,7 @@ pub struct Arguments {
 
 /// Runs the tests of the workspace.
 pub fn test(arguments: &Arguments) -> Outcome {
-    setup::ensure(setup::BUILD)?;
+    setup::ensure(setup::TEST)?;
     let all = arguments.rest.is_empty();
     let suites = Suites { tally: built(all)?, clang_once: fresh_folder("clang-once")? };
     if !all || !has_nextest() {

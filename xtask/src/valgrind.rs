@@ -33,7 +33,7 @@ struct Program {
 
 /// Builds the programs and runs each under memcheck.
 pub fn valgrind(arguments: &Arguments) -> Outcome {
-    setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    setup::ensure(setup::TEST_AND_VALGRIND)?;
     let tally = run::build_tally()?;
     let folder = tree::release()?.join("valgrind");
     std::fs::create_dir_all(&folder)

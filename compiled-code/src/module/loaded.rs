@@ -4,28 +4,24 @@
 //! time, and never changes. A heap keeps the snapshot it last used and compares one version number per flip, so a
 //! walk takes no lock.
 //!
-//! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables
-//! is copied for each (40 bytes a module, see `stack_roots::snapshot`). Names of roots are many more and are not
-//! copied each time: they are in layers ([`RootNames`]). A new module adds a layer and merges the layers of its size,
-//! like the digits of a counter. So each name is copied about log₂ n times while n modules are registered.
+//! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's lists of frame tables
+//! and of tables of roots are copied for each (56 bytes a module, see `stack_roots::snapshot`); the tables stay where they
+//! are ([`RootTable`]). A root is looked for in all of them, because a link-time optimiser merges modules: one stack map
+//! then names roots of several.
 //!
-//! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
-//! several.
+//! Each walk asks how a root is read. While all roots are plain references, there is nothing to look up. With the first
+//! module that has others, all roots are put into layers of hash tables ([`RootTypes`]). From then on a new module adds a layer
+//! and merges the layers of its size, like the digits of a counter. So each root is copied about log₂ n times while n modules
+//! are registered.
 
 use crate::module::compact_frames;
-use crate::module::name_text::NameText;
-use crate::module::record::{
-    METADATA_ROOT, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord, RootInfo,
-    SHADOW_ROOT,
-};
+use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord};
+use crate::module::root_table::{How, NamedRoot, RootTable};
 use dashmap::DashMap;
 use rustc_hash::FxHashMap;
 use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, compact_map, stack_map};
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
-use tally_heap::type_registry::{self, TypeInfo};
 
 /// Everything registered at one moment.
 #[derive(Debug, Default)]
@@ -34,30 +30,6 @@ pub(crate) struct Snapshot {
     pub(crate) roots: RootNames,
     /// Whether frames of all modules say that they lend roots ([`MODULE_FLAG_LENDS`]).
     pub(crate) say_what_they_lend: bool,
-}
-
-/// A root as its module described it.
-#[derive(Debug, Clone)]
-pub(crate) struct NamedRoot {
-    /// How its slot is read; `None` = one plain reference.
-    pub(crate) how: Option<How>,
-    /// Address of the descriptor or the metadata that says so, or 0.
-    pub(crate) descriptor: u64,
-    /// The variable's name.
-    pub(crate) name: NameText,
-    /// The function it was declared in.
-    pub(crate) function: NameText,
-    /// Prompt plan: what it holds is counted by another root, its shadow.
-    pub(crate) has_shadow: bool,
-}
-
-/// How a root is read that is no plain reference.
-#[derive(Debug, Clone)]
-pub(crate) enum How {
-    /// By a type.
-    Type(Arc<TypeInfo>),
-    /// As one reference, to an object that this metadata describes to the program's callback.
-    Metadata(u64),
 }
 
 /// Returns a number that changes with every module that is registered or unregistered.
@@ -89,7 +61,9 @@ pub(crate) fn frames_of(key: u64) -> Option<Arc<FrameTable>> {
 #[derive(Debug)]
 struct LoadedModule {
     frames: Arc<FrameTable>,
-    roots: Box<[(u64, NamedRoot)]>,
+    roots: Arc<RootTable>,
+    /// How those of the roots are read that are no plain references, by their ids.
+    described: Box<[(u64, How)]>,
     says_what_it_lends: bool,
 }
 
@@ -112,16 +86,18 @@ fn registry() -> &'static Registry {
 /// A description of the fault in its stack maps or its roots.
 pub(crate) fn registered(key: u64, module: &ModuleRecord) -> Result<(), String> {
     let frames = Arc::new(read_frames(module)?);
-    let roots = read_roots(module)?.into();
+    let roots = read_roots(module)?;
+    let described = roots.described(module.flags & MODULE_FLAG_METADATA != 0)?.into();
     let says_what_it_lends = module.flags & MODULE_FLAG_LENDS != 0;
-    registry().publish(key, Some(LoadedModule { frames, roots, says_what_it_lends }));
+    registry().publish(key, Some(LoadedModule { frames, roots: Arc::new(roots), described, says_what_it_lends }));
     Ok(())
 }
 
 /// Adds the frames of code that other tools compiled. Their roots are plain references without a name.
 pub(crate) fn registered_frames(key: u64, frames: FrameTable) {
-    let module = LoadedModule { frames: Arc::new(frames), roots: [].into(), says_what_it_lends: false };
-    registry().publish(key, Some(module));
+    let (roots, described) = (Arc::default(), [].into());
+    registry()
+        .publish(key, Some(LoadedModule { frames: Arc::new(frames), roots, described, says_what_it_lends: false }));
 }
 
 /// Removes a module.
@@ -129,91 +105,134 @@ pub(crate) fn unregistered(key: u64) {
     registry().publish(key, None);
 }
 
+impl LoadedModule {
+    /// Each root with how it is read; `None` is a plain reference.
+    fn types(&self) -> Vec<(u64, Option<How>)> {
+        let mut described = self.described.iter().peekable();
+        let how = |id| (id, described.next_if(|(other, _)| *other == id).map(|(_, how)| how.clone()));
+        self.roots.ids().into_iter().map(how).collect()
+    }
+}
+
 impl Registry {
     /// Makes the snapshot in which module `key` has these roots, or none.
     fn publish(&self, key: u64, module: Option<LoadedModule>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = match module {
+        let all = || self.modules.iter().flat_map(|module| module.types()).collect::<Vec<_>>();
+        let (frames, tables, types) = match module {
             Some(module) => {
                 let frames = current.frames.with(key, module.frames.clone());
-                let roots = current.roots.with(&module.roots);
+                let tables = current.roots.tables.iter().cloned().chain([(key, module.roots.clone())]).collect();
+                let is_first_described = !module.described.is_empty() && !current.roots.types.any_described;
+                let own = if current.roots.types.any_described { module.types() } else { Vec::new() };
                 self.modules.insert(key, module);
-                Snapshot { frames, roots, say_what_they_lend: false }
+                let types = if is_first_described { RootTypes::of(&all()) } else { current.roots.types.with(&own) };
+                (frames, tables, types)
             }
             None => {
-                let gone = self.modules.remove(&key).map_or(0, |(_, module)| module.roots.len());
-                let all = || self.modules.iter().flat_map(|module| module.roots.to_vec());
-                let (frames, roots) = (current.frames.without(key), current.roots.without(gone, all));
-                Snapshot { frames, roots, say_what_they_lend: false }
+                let gone = self.modules.remove(&key).map_or(0, |(_, module)| {
+                    let count = if current.roots.types.any_described { module.roots.ids().len() } else { 0 };
+                    module.roots.close();
+                    count
+                });
+                let tables = current.roots.tables.iter().filter(|(other, _)| *other != key).cloned().collect();
+                (current.frames.without(key), tables, current.roots.types.without(gone, all))
             }
         };
-        next.say_what_they_lend = self.modules.iter().all(|module| module.says_what_it_lends);
-        *current = Arc::new(next);
+        let say_what_they_lend = self.modules.iter().all(|module| module.says_what_it_lends);
+        *current = Arc::new(Snapshot { frames, roots: RootNames { tables, types }, say_what_they_lend });
         self.version.fetch_add(1, Ordering::Release);
     }
 }
 
-/// Roots by id. Roots of unregistered modules stay until they are half of all: no frame names them, and a later
-/// module with the same ids is found first.
-#[derive(Debug, Clone, Default)]
+/// The roots of all modules.
+#[derive(Debug, Default)]
 pub(crate) struct RootNames {
-    /// The newest last; each at least twice as large as the next.
-    layers: Vec<Arc<FxHashMap<u64, NamedRoot>>>,
-    /// Entries of unregistered modules.
-    dead: usize,
-    /// Two modules had a root of the same id: it is not known which of the two is in the layers.
-    twins: bool,
-    /// Whether any root is read by a descriptor.
-    any_described: bool,
-    /// Entries put into layers so far.
-    copied: u64,
+    /// By the keys of their modules; the newest last.
+    tables: Vec<(u64, Arc<RootTable>)>,
+    types: RootTypes,
 }
 
 impl RootNames {
     /// The root of that id.
-    pub(crate) fn get(&self, id: u64) -> Option<&NamedRoot> {
-        self.layers.iter().rev().find_map(|layer| layer.get(&id))
+    pub(crate) fn get(&self, id: u64) -> Option<NamedRoot> {
+        self.tables.iter().rev().find_map(|(_, table)| table.get(id))
+    }
+
+    /// Prompt plan: whether a frame owns a count for what the root of that id holds, and no shadow does.
+    pub(crate) fn is_counted(&self, id: u64) -> bool {
+        let has = |table: &RootTable| table.get(id).is_some();
+        self.tables.iter().rev().find(|(_, table)| has(table)).is_some_and(|(_, table)| !table.has_shadow(id))
     }
 
     /// How the root of that id is read, unless it is a plain reference.
     #[inline(always)]
     pub(crate) fn how(&self, id: u64) -> Option<&How> {
-        if !self.any_described || id == 0 {
+        if !self.types.any_described || id == 0 {
             return None;
         }
-        self.get(id)?.how.as_ref()
+        self.types.get(id)?.as_ref()
+    }
+}
+
+/// How roots are read, by their ids, once there are some that are no plain references. Roots of unregistered modules stay
+/// until they are half of all: no frame names them, and a later module with the same ids is found first.
+#[derive(Debug, Clone, Default)]
+struct RootTypes {
+    /// The newest last; each at least twice as large as the next.
+    layers: Vec<Arc<FxHashMap<u64, Option<How>>>>,
+    /// Entries of unregistered modules.
+    dead: usize,
+    /// Two modules had a root of the same id: it is not known which of the two is in the layers.
+    twins: bool,
+    /// Whether any root is read by a descriptor. If not, there are no layers.
+    any_described: bool,
+    /// Entries put into layers so far.
+    copied: u64,
+}
+
+impl RootTypes {
+    /// Those of all roots that there are.
+    fn of(roots: &[(u64, Option<How>)]) -> RootTypes {
+        if roots.iter().all(|(_, how)| how.is_none()) {
+            return RootTypes::default();
+        }
+        let types = RootTypes { any_described: true, ..RootTypes::default() }.with(roots);
+        let unique = types.layers.first().map_or(0, |layer| layer.len());
+        RootTypes { twins: unique < roots.len(), ..types }
     }
 
-    fn with(&self, roots: &[(u64, NamedRoot)]) -> RootNames {
+    fn get(&self, id: u64) -> Option<&Option<How>> {
+        self.layers.iter().rev().find_map(|layer| layer.get(&id))
+    }
+
+    fn with(&self, roots: &[(u64, Option<How>)]) -> RootTypes {
         let mut next = self.clone();
         if roots.is_empty() {
             return next;
         }
         next.twins |= roots.iter().any(|(id, _)| self.get(*id).is_some());
-        next.any_described |= roots.iter().any(|(_, root)| root.how.is_some());
-        let mut merged: FxHashMap<u64, NamedRoot> = roots.iter().cloned().collect();
+        let mut merged: FxHashMap<u64, Option<How>> = roots.iter().cloned().collect();
         next.copied += merged.len() as u64;
         while let Some(older) = next.layers.pop_if(|older| older.len() < 2 * merged.len()) {
             next.copied += older.len() as u64;
-            for (id, root) in older.iter() {
-                merged.entry(*id).or_insert_with(|| root.clone());
+            for (id, how) in older.iter() {
+                merged.entry(*id).or_insert_with(|| how.clone());
             }
         }
         next.layers.push(Arc::new(merged));
         next
     }
 
-    /// Without `gone` entries; `all` are those that stay.
-    fn without<R: IntoIterator<Item = (u64, NamedRoot)>>(&self, gone: usize, all: impl FnOnce() -> R) -> RootNames {
+    /// Without `gone` entries; `all` returns those that stay.
+    fn without(&self, gone: usize, all: impl FnOnce() -> Vec<(u64, Option<How>)>) -> RootTypes {
         let entries: usize = self.layers.iter().map(|layer| layer.len()).sum();
         let dead = self.dead + gone;
         if !self.twins && 2 * dead <= entries {
-            return RootNames { dead, ..self.clone() };
+            return RootTypes { dead, ..self.clone() };
         }
-        let live: Vec<_> = all().into_iter().collect();
-        let rebuilt = RootNames { copied: self.copied, ..RootNames::default() }.with(&live);
-        let unique = rebuilt.layers.first().map_or(0, |layer| layer.len());
-        RootNames { twins: unique < live.len(), ..rebuilt }
+        let rebuilt = RootTypes::of(&all());
+        RootTypes { copied: self.copied + rebuilt.copied, ..rebuilt }
     }
 }
 
@@ -255,59 +274,43 @@ pub(crate) fn readable_bytes_from(address: u64) -> u64 {
     end.map_or(0, |end| end - address)
 }
 
-fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
+fn read_roots(module: &ModuleRecord) -> Result<RootTable, String> {
     if module.root_count == 0 {
-        return Ok(vec![]);
+        return Ok(RootTable::default());
     }
-    // SAFETY: the record's table has as many entries as it says.
-    let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
-    let has_metadata = module.flags & MODULE_FLAG_METADATA != 0;
-    let mut roots = table
-        .iter()
-        .map(|root| read_root(root, has_metadata && root.id & METADATA_ROOT != 0))
-        .collect::<Result<Vec<_>, _>>()?;
-    let shadowed = |(_, root): &(u64, NamedRoot)| Some((root.function.get(), root.name.behind(SHADOW_ROOT)?));
-    let shadowed: HashSet<(Cow<str>, Cow<str>)> = roots.iter().filter_map(shadowed).collect();
-    if !shadowed.is_empty() {
-        for (_, root) in &mut roots {
-            root.has_shadow = shadowed.contains(&(root.function.get(), root.name.get()));
-        }
-    }
-    Ok(roots)
-}
-
-fn read_root(root: &RootInfo, is_metadata: bool) -> Result<(u64, NamedRoot), String> {
-    let how = match is_metadata {
-        true => Some(How::Metadata(root.how as u64)),
-        false => {
-            // SAFETY: a non-null `how` is a descriptor of the module, unless the root says otherwise.
-            let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
-            how.map_err(|error| error.to_string())?.map(|how| How::Type(Arc::new(how)))
-        }
-    };
-    // SAFETY: names are C string constants of the module, or null. Roots are looked up by frames, and no frame of a module
-    // that is unregistered is on any stack.
-    let name = unsafe { NameText::of(root.name, c"(unnamed)") };
-    // SAFETY: as for the name.
-    let function = unsafe { NameText::of(root.function, c"(unknown)") };
-    let named = NamedRoot { how, descriptor: root.how as u64, name, function, has_shadow: false };
-    Ok((root.id, named))
+    // SAFETY: the record's table has as many entries as it says, and stays until the module is unregistered; the table is
+    // closed then.
+    RootTable::of(unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::root_table::tests::entry;
+
+    /// A module whose roots are called by its number, or by another `name`; each is read by its metadata, which is `how`.
+    fn module_as(number: u64, roots: u64, name: &str, how: Option<u64>) -> LoadedModule {
+        let id = |index: u64| number << 20 | index;
+        let named = |index: u64| entry(id(index), &format!("{name}.{index}"), "f");
+        let entries: Vec<_> = (1..=roots).map(named).collect();
+        LoadedModule {
+            roots: Arc::new(RootTable::of(Box::leak(entries.into_boxed_slice())).unwrap()),
+            described: how
+                .map_or_else(Vec::new, |how| (1..=roots).map(|index| (id(index), How::Metadata(how))).collect())
+                .into(),
+            says_what_it_lends: true,
+            frames: Arc::new(FrameTable::build(&stack_map::read(&[]).unwrap(), |_| None).unwrap()),
+        }
+    }
 
     fn module(number: u64, roots: u64) -> LoadedModule {
-        let empty = stack_map::read(&[]).unwrap();
-        let named = |index: u64| {
-            let name = NameText::leaked(&format!("{number}.{index}"));
-            (number << 20 | index, NamedRoot { how: None, descriptor: 0, name, function: name, has_shadow: false })
-        };
-        LoadedModule {
-            frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),
-            roots: (1..=roots).map(named).collect(),
-            says_what_it_lends: true,
+        module_as(number, roots, &number.to_string(), Some(number))
+    }
+
+    fn how(registry: &Registry, number: u64, index: u64) -> Option<u64> {
+        match registry.current.lock().unwrap().roots.how(number << 20 | index) {
+            Some(How::Metadata(how)) => Some(*how),
+            _ => None,
         }
     }
 
@@ -317,7 +320,7 @@ mod tests {
     }
 
     fn copied(registry: &Registry) -> u64 {
-        registry.current.lock().unwrap().roots.copied
+        registry.current.lock().unwrap().roots.types.copied
     }
 
     #[test]
@@ -327,6 +330,7 @@ mod tests {
         for number in 0..modules {
             registry.publish(number, Some(module(number, roots)));
             assert_eq!(name(&registry, number, roots), Some(format!("{number}.{roots}")));
+            assert_eq!(how(&registry, number, roots), Some(number));
         }
         // Rebuilding for each module would copy 60 million.
         let came = copied(&registry);
@@ -335,9 +339,10 @@ mod tests {
             registry.publish(number, None);
             let last = modules - 1;
             assert_eq!(name(&registry, last, 1).is_some(), number < last);
+            assert_eq!(how(&registry, last, 1).is_some(), number < last);
         }
         assert!(copied(&registry) - came <= modules * roots * 2, "{} entries copied", copied(&registry) - came);
-        assert!(registry.current.lock().unwrap().roots.layers.is_empty());
+        assert!(registry.current.lock().unwrap().roots.types.layers.is_empty());
     }
 
     #[test]
@@ -346,21 +351,46 @@ mod tests {
         registry.publish(1, Some(module(1, 10)));
         registry.publish(2, Some(module(2, 100)));
         registry.publish(1, None);
-        let mut again = module(1, 10);
-        again.roots[0].1.name = NameText::leaked("again");
-        registry.publish(1, Some(again));
-        assert_eq!(name(&registry, 1, 1), Some("again".to_owned()));
+        registry.publish(1, Some(module_as(1, 10, "again", Some(77))));
+        assert_eq!(name(&registry, 1, 1), Some("again.1".to_owned()));
+        assert_eq!(how(&registry, 1, 1), Some(77));
+        registry.publish(1, None);
+        registry.publish(1, Some(module_as(1, 10, "plain", None)));
+        assert_eq!((name(&registry, 1, 1), how(&registry, 1, 1)), (Some("plain.1".to_owned()), None));
     }
 
     #[test]
     fn of_two_modules_with_the_same_roots_the_one_that_stays_is_found() {
         let registry = Registry::default();
         registry.publish(1, Some(module(7, 2)));
-        let mut twin = module(7, 2);
-        twin.roots[0].1.name = NameText::leaked("twin");
-        registry.publish(2, Some(twin));
+        registry.publish(2, Some(module_as(7, 2, "twin", None)));
+        assert_eq!((name(&registry, 7, 1), how(&registry, 7, 1)), (Some("twin.1".to_owned()), None));
         registry.publish(3, Some(module(8, 100)));
         registry.publish(2, None);
-        assert_eq!(name(&registry, 7, 1), Some("7.1".to_owned()));
+        assert_eq!((name(&registry, 7, 1), how(&registry, 7, 1)), (Some("7.1".to_owned()), Some(7)));
+    }
+
+    #[test]
+    fn plain_roots_have_no_layers_until_a_module_has_others() {
+        let registry = Registry::default();
+        registry.publish(1, Some(module_as(1, 10, "plain", None)));
+        registry.publish(2, Some(module_as(2, 10, "more", None)));
+        assert_eq!((copied(&registry), name(&registry, 1, 3)), (0, Some("plain.3".to_owned())));
+        registry.publish(3, Some(module(3, 10)));
+        assert_eq!((copied(&registry), how(&registry, 1, 3), how(&registry, 3, 3)), (30, None, Some(3)));
+        registry.publish(3, None);
+        registry.publish(2, None);
+        assert_eq!((how(&registry, 3, 3), name(&registry, 2, 3)), (None, None));
+        assert_eq!(name(&registry, 1, 3), Some("plain.3".to_owned()));
+        assert!(!registry.current.lock().unwrap().roots.types.any_described);
+    }
+
+    #[test]
+    fn snapshot_that_outlives_a_module_does_not_look_into_it() {
+        let registry = Registry::default();
+        registry.publish(1, Some(module(1, 10)));
+        let old = registry.current.lock().unwrap().clone();
+        registry.publish(1, None);
+        assert!(old.roots.get(1 << 20 | 1).is_none() && !old.roots.is_counted(1 << 20 | 1));
     }
 }

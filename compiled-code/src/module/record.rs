@@ -7,7 +7,7 @@ use std::ffi::c_char;
 use tally_heap::descriptor::TypeDescriptor;
 
 /// The version of the layouts below.
-pub const MODULE_VERSION: u32 = 2;
+pub const MODULE_VERSION: u32 = 3;
 
 /// One module's record.
 #[repr(C)]
@@ -90,7 +90,7 @@ pub const MODULE_FLAG_COUNTS: u32 = 4;
 /// Bit of a module record's flags: the stack maps are those of statepoints, whose roots are the bases of pointers.
 pub const MODULE_FLAG_STATEPOINTS: u32 = 16;
 
-/// One stack root that stack maps name by `id`.
+/// One stack root that stack maps name by `id`. A module's table is sorted by it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct RootInfo {

@@ -17,9 +17,10 @@
 mod guard;
 mod source;
 
-use crate::module::loaded::{self, How, Snapshot};
+use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
+use crate::module::root_table::How;
 use crate::stack::bounds;
 use crate::stack::diversion;
 use crate::stack::plain_root::visit_plain_root;

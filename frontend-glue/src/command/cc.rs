@@ -12,7 +12,8 @@ use std::process::Command;
 use clap::Args;
 
 use super::failure::Failure;
-use crate::aot::{self, LIBRARIES};
+use crate::aot;
+use crate::aot::link_line::LIBRARIES;
 use crate::emit::target::Target;
 use crate::load::clang;
 

@@ -35,7 +35,7 @@ pub(super) struct Lower {
     zeal: bool,
     #[command(flatten)]
     stack_objects: StackObjects,
-    /// A module: .ll, .bc or .c
+    /// A module: .ll, .bc, .c or .cpp, or - for standard input (with -x)
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The file to write: .ll is text, .bc is bitcode, - is text on standard output
@@ -59,7 +59,8 @@ impl Lower {
         options.identity = Identity::Content;
         let context = Context::create();
         let machine = target::machine_of(options.target, Level::O0)?;
-        let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
+        let module = pipeline::load(&context, &self.file, &machine, &options.reading);
+        let module = module.map_err(|error| self.messages.failure(error))?;
         let remarks = pipeline::lower(&module, &self.file, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(remarks.iter())?;
         callee_copy::for_other_tools(&module);

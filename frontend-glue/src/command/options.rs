@@ -8,6 +8,7 @@ use tally_compiled::program::options::{
     OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
 };
 
+use super::sources::Sources;
 use crate::emit::level::Level;
 use crate::emit::object_file::MapFormat;
 use crate::emit::target::Target;
@@ -15,9 +16,11 @@ use crate::lower::{Patterns, Plan, Roots, STRATEGY};
 use crate::pipeline::option_text::gc_name;
 use crate::pipeline::{CompileOptions, Destination};
 
-/// How strategies of other names are understood.
+/// How files are understood, and strategies of other names.
 #[derive(Args, Debug)]
 pub(super) struct GcNames {
+    #[command(flatten)]
+    pub(super) sources: Sources,
     /// Treat functions with gc NAME as those of PLAN: refcount, refcount-prompt or trace (existing IR: --gc-name jblab-gc=refcount)
     #[arg(long = "gc-name", value_name = "NAME=PLAN", value_parser = gc_name)]
     names: Vec<(String, Plan)>,
@@ -41,7 +44,7 @@ pub(super) struct Compiling {
     #[arg(short = 'O', long = "opt", value_name = "LEVEL", value_enum, default_value_t = Level::O2)]
     level: Level,
     #[command(flatten)]
-    gc_names: GcNames,
+    pub(super) gc_names: GcNames,
     /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, leaf-calls, inlined-leaves, advances, held-parameters, last-use,
     /// owned-results, postponed (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
@@ -117,7 +120,13 @@ pub(super) struct Running {
 impl GcNames {
     /// For subcommands that make no code.
     pub(super) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { target: self.target(), gc_names: self.plans(), roots: self.roots, ..CompileOptions::default() }
+        CompileOptions {
+            target: self.target(),
+            reading: self.sources.reading(),
+            gc_names: self.plans(),
+            roots: self.roots,
+            ..CompileOptions::default()
+        }
     }
 
     /// The machine that code is for.
@@ -139,15 +148,11 @@ impl Compiling {
 
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
-        let (gc_names, roots) = (self.gc_names.plans(), self.gc_names.roots);
         let (warns, names) = (!self.no_warnings, self.keep_names);
         let patterns = self.save_counts;
         let (level, stack_objects) = (self.level, self.stack_objects.are_on());
         CompileOptions {
             level,
-            target: self.gc_names.target(),
-            gc_names,
-            roots,
             zeal,
             names,
             warns,
@@ -155,7 +160,7 @@ impl Compiling {
             stack_objects,
             maps: self.stack_maps,
             destination,
-            ..CompileOptions::default()
+            ..self.gc_names.compile_options()
         }
     }
 }

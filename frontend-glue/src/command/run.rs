@@ -15,7 +15,7 @@ use super::linking;
 use super::messages::Messages;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
-use crate::aot::Shape;
+use crate::aot::link_line::Image;
 use crate::emit::target::Target;
 use crate::guard::crash_net::CrashNet;
 use crate::jit::Program;
@@ -97,8 +97,8 @@ impl Run {
         compile_options.names |= run_options.why.is_some();
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("program");
-        let shape = Shape::PositionIndependent;
-        linking::link(&self.files, compile_options, shape, &output, (&self.messages, &self.remarks))?;
+        let image = Image::executable(compile_options.target);
+        linking::link(&self.files, compile_options, image, &output, (&self.messages, &self.remarks))?;
         let program = std::fs::File::open(&output)?;
         // The file goes with the folder; what was opened can be run for all that.
         drop((folder, net));

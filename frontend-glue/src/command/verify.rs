@@ -30,7 +30,7 @@ pub(super) struct Verify {
     /// Exit with status 2 if there are warnings, too
     #[arg(long)]
     deny_warnings: bool,
-    /// A module: .ll, .bc or .c
+    /// A module: .ll, .bc, .c or .cpp, or - for standard input (with -x)
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -49,7 +49,8 @@ impl Verify {
         let options = self.gc_names.compile_options();
         let context = Context::create();
         let machine = target::machine_of(options.target, Level::O0)?;
-        let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
+        let module = pipeline::load(&context, &self.file, &machine, &options.reading);
+        let module = module.map_err(|error| self.messages.failure(error))?;
         let findings = pipeline::inspect(&module, &self.file, &options);
         self.messages.show_all(Severity::Error, &findings.errors);
         self.messages.show_all(Severity::Warning, &findings.warnings);

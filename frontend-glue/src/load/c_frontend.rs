@@ -1,4 +1,5 @@
-//! C as a frontend: a `.c` file over `tally_gc.h` becomes bitcode with gc functions in it.
+//! C as a frontend: a `.c` file over `tally_gc.h` becomes bitcode with gc functions in it. A `.cpp` file has none, and becomes bitcode
+//! like any other: it calls functions of those in C.
 //!
 //! Clang emits IR that is not optimised but may be (`-O1`, passes off): the lowering must see every root before
 //! anything is inlined. Its verifier is off too, because a C function that declares roots has no gc attribute yet,
@@ -9,8 +10,10 @@
 //! The two headers are part of this binary and clang gets them in a directory of its own, so that
 //! `#include <tally_gc.h>` always means the version that belongs to this `tally`.
 
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Once;
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
@@ -22,6 +25,7 @@ use thiserror::Error;
 use crate::analysis::callers;
 use crate::emit::target::Target;
 use crate::load::clang::{self, ClangMissing};
+use crate::load::source_file::Kind;
 use crate::lower::STRATEGY;
 
 /// The headers a C program may include.
@@ -67,8 +71,20 @@ pub enum ClangError {
     },
 }
 
-/// Compiles a C file to bitcode for `target`; clang's diagnostics go straight to standard error.
-pub fn compile(path: &Path, target: Target) -> Result<Vec<u8>, ClangError> {
+/// A program in C or C++.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The file, or `-`.
+    pub path: &'a Path,
+    /// Its language.
+    pub kind: Kind,
+    /// The text that came by standard input.
+    pub standard_input: Option<&'a Vec<u8>>,
+}
+
+/// Compiles a file to bitcode for `target`, with more words for clang; clang's diagnostics go straight to standard error.
+pub fn compile(source: Source, target: Target, words: &[OsString]) -> Result<Vec<u8>, ClangError> {
+    let path = source.path;
     let clang = clang::find().map_err(|missing| ClangError::Missing { path: path.to_owned(), missing })?;
     let run = || -> std::io::Result<Option<Vec<u8>>> {
         let folder = tempfile::tempdir()?;
@@ -76,7 +92,7 @@ pub fn compile(path: &Path, target: Target) -> Result<Vec<u8>, ClangError> {
             std::fs::write(folder.path().join(name), text)?;
         }
         let output = folder.path().join("module.bc");
-        let status = Command::new(&clang)
+        let mut child = Command::new(&clang)
             // DWARF 4: gdb reads it as well, and the valgrind of today's distributions reads no later one.
             .args(["-c", "-emit-llvm", "-gdwarf-4", "-O1", "-fPIC", "-fno-discard-value-names"])
             .args(clang::target_words(target))
@@ -85,11 +101,18 @@ pub fn compile(path: &Path, target: Target) -> Result<Vec<u8>, ClangError> {
             .arg("-I")
             .arg(folder.path())
             .arg(format!("-ffile-prefix-map={}={HEADERS_IN_DEBUG_INFO}", folder.path().display()))
-            .args(["-x", "c"])
-            .arg(as_operand(path))
+            .args(words)
+            .args(["-x", if source.kind == Kind::Cpp { "c++" } else { "c" }])
+            .arg(if source.standard_input.is_some() { "-".into() } else { as_operand(path) })
             .arg("-o")
             .arg(&output)
-            .status()?;
+            .stdin(if source.standard_input.is_some() { Stdio::piped() } else { Stdio::inherit() })
+            .spawn()?;
+        if let (Some(mut pipe), Some(text)) = (child.stdin.take(), source.standard_input) {
+            // Clang may end before it has read all; then its status says so.
+            let _ = pipe.write_all(text);
+        }
+        let status = child.wait()?;
         if !status.success() || !output.exists() {
             return Ok(None);
         }
@@ -128,7 +151,7 @@ pub(crate) fn mark_rooting_functions(module: &Module) {
 }
 
 /// The path in a form that clang cannot take for an option.
-fn as_operand(path: &Path) -> PathBuf {
+pub(crate) fn as_operand(path: &Path) -> PathBuf {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") { Path::new(".").join(path) } else { path.to_owned() }
 }
 

@@ -1,7 +1,8 @@
 //! The bytes of a source file, or the reason why the file is none.
 //!
 //! Tally reads files itself, not LLVM, so that a message can name a directory, an empty file, a pipe or a missing
-//! permission, and nothing is read without end: only regular files are opened, up to the size that a module may have.
+//! permission, and nothing is read without end: only regular files are opened, and standard input (`-`) if its language
+//! is known, up to the size that a module may have.
 //! The kind of a file is read from its name, except that bitcode is recognised by its first bytes whatever the name
 //! (a `.ll` that is bitcode loads as bitcode, as it does in LLVM's own tools). Text with a zero byte in its beginning
 //! is refused before the rest is read: LLVM skips such bytes and would take a file of zeros for an empty module.
@@ -36,8 +37,8 @@ pub enum SourceError {
     /// A pipe, socket or device was named.
     #[error("{}: is not a regular file; write the program to a .ll, .bc or .c file and name that", .0.display())]
     Irregular(PathBuf),
-    /// `-` was named.
-    #[error("reading a program from standard input is not supported; name a .ll, .bc or .c file")]
+    /// `-` was named, and what comes there is of no known kind.
+    #[error("{STANDARD_INPUT}: unknown kind of file; say its language by -x: c, c++ or ir")]
     StandardInput,
     /// There is nothing in it.
     #[error("{}: is empty", .0.display())]
@@ -54,7 +55,9 @@ pub enum SourceError {
         offset: usize,
     },
     /// Neither its name nor its content tells its kind.
-    #[error("{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode) or .c", .0.display())]
+    #[error(
+        "{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode), .c or .cpp, or -x and its language", .0.display()
+    )]
     UnknownKind(PathBuf),
     /// An object, or what was linked of objects.
     #[error("{}: is an object, and no module: `tally build` links objects that other tools compiled", .0.display())]
@@ -70,12 +73,22 @@ pub enum Kind {
     Bitcode,
     /// C.
     C,
+    /// C++.
+    Cpp,
 }
 
-/// Reads a file that may be a module.
-pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
-    if path == Path::new("-") {
-        return Err(SourceError::StandardInput);
+/// The name of standard input in messages, as clang has it.
+pub(crate) const STANDARD_INPUT: &str = "<stdin>";
+
+/// Whether a path stands for standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Reads a file that may be a module; `language` is that of files whose name and bytes tell none.
+pub fn read(path: &Path, language: Option<Kind>) -> Result<(Kind, Vec<u8>), SourceError> {
+    if is_standard_input(path) {
+        return read_standard_input(io::stdin().lock(), language);
     }
     let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
     // Checked before it is opened: opening a pipe waits for a writer.
@@ -89,7 +102,7 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
     let mut file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.by_ref().take(BEGINNING_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
-    let kind = if bytes.is_empty() { None } else { Some(kind(path, &bytes)?) };
+    let kind = if bytes.is_empty() { None } else { Some(kind(path, &bytes, language)?) };
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0).filter(|_| kind != Some(Kind::Bitcode)) {
         return Err(SourceError::NotText { path: path.to_owned(), offset });
     }
@@ -100,6 +113,52 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
     match kind {
         Some(kind) if !bytes.iter().all(u8::is_ascii_whitespace) => Ok((kind, bytes)),
         _ => Err(SourceError::Empty(path.to_owned())),
+    }
+}
+
+/// Whether a file is a library for the linker: an archive, a shared library, or a script in the place of one.
+pub(crate) fn is_library(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if name.ends_with(".so") || name.contains(".so.") {
+        return true;
+    }
+    let mut beginning = [0; 8];
+    let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
+    let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    is_file && read().is_ok() && [*b"!<arch>\n", *b"!<thin>\n"].contains(&beginning)
+}
+
+/// Endings of C++.
+const CPP: [&str; 4] = ["cc", "cpp", "cxx", "C"];
+/// Endings of the other kinds.
+const OTHERS: [&str; 3] = ["ll", "bc", "c"];
+
+/// Whether a file is C++ by its name, or by the `language` that was said of files whose name tells none.
+pub(crate) fn is_cpp(path: &Path, language: Option<Kind>) -> bool {
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    CPP.contains(&ending) || (language == Some(Kind::Cpp) && !OTHERS.contains(&ending))
+}
+
+/// Whether a file is assembly, which clang makes an object of.
+pub(crate) fn is_assembly(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "s" || ending == "S")
+}
+
+fn read_standard_input(input: impl Read, language: Option<Kind>) -> Result<(Kind, Vec<u8>), SourceError> {
+    let name = || PathBuf::from(STANDARD_INPUT);
+    let mut bytes = Vec::new();
+    let read = input.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| SourceError::Unreadable { path: name(), error })?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(SourceError::TooLarge(name()));
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(SourceError::Empty(name()));
+    }
+    let kind = by_content(&bytes).or(language).ok_or(SourceError::StandardInput)?;
+    match bytes.iter().position(|&byte| byte == 0).filter(|_| kind != Kind::Bitcode) {
+        Some(offset) => Err(SourceError::NotText { path: name(), offset }),
+        None => Ok((kind, bytes)),
     }
 }
 
@@ -121,17 +180,24 @@ pub(crate) fn read_object(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     Ok(Some(bytes))
 }
 
-fn kind(path: &Path, bytes: &[u8]) -> Result<Kind, SourceError> {
-    // Raw bitcode, and the wrapper that Darwin tools put around it.
-    if bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes()) {
-        return Ok(Kind::Bitcode);
+/// Bitcode tells itself.
+fn by_content(bytes: &[u8]) -> Option<Kind> {
+    // Raw, and in the wrapper that Darwin tools put around it.
+    let is_bitcode = bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes());
+    is_bitcode.then_some(Kind::Bitcode)
+}
+
+fn kind(path: &Path, bytes: &[u8], language: Option<Kind>) -> Result<Kind, SourceError> {
+    if let Some(kind) = by_content(bytes) {
+        return Ok(kind);
     }
     match path.extension().and_then(OsStr::to_str) {
         Some("ll") => Ok(Kind::Text),
         Some("bc") => Ok(Kind::Bitcode),
         Some("c") => Ok(Kind::C),
+        Some(ending) if CPP.contains(&ending) => Ok(Kind::Cpp),
         _ if bytes.starts_with(b"\x7fELF") => Err(SourceError::Object(path.to_owned())),
-        _ => Err(SourceError::UnknownKind(path.to_owned())),
+        _ => language.ok_or_else(|| SourceError::UnknownKind(path.to_owned())),
     }
 }
 
@@ -146,7 +212,7 @@ mod tests {
         // The rest is a hole: it takes no space on the disk.
         File::options().write(true).open(&path).unwrap().set_len(length.max(bytes.len() as u64)).unwrap();
         let message = |error: SourceError| error.to_string().replace(&format!("{}/", folder.path().display()), "");
-        read(&path).map(|(kind, _)| kind).map_err(message)
+        read(&path, None).map(|(kind, _)| kind).map_err(message)
     }
 
     #[test]
@@ -158,6 +224,17 @@ mod tests {
         }
         assert!(read_bytes("a.o", b"\x7fELF\x02", 0).unwrap_err().contains("`tally build` links objects"));
         assert!(read_bytes("a.py", b"print(1)", 0).unwrap_err().starts_with("a.py: unknown kind of file"));
+    }
+
+    #[test]
+    fn standard_input_is_of_the_language_that_was_said_unless_it_is_bitcode() {
+        let read = |bytes: &[u8], language| read_standard_input(bytes, language).map(|(kind, _)| kind);
+        let message = |bytes: &[u8], language| read(bytes, language).unwrap_err().to_string();
+        assert_eq!(read(b"int x;", Some(Kind::C)).unwrap(), Kind::C);
+        assert_eq!(read(b"BC\xC0\xDE\0\0", Some(Kind::C)).unwrap(), Kind::Bitcode);
+        assert_eq!(message(b"int x;", None), "<stdin>: unknown kind of file; say its language by -x: c, c++ or ir");
+        assert_eq!(message(b" \n", Some(Kind::C)), "<stdin>: is empty");
+        assert!(message(b"int\0", Some(Kind::C)).starts_with("<stdin>: is not text: byte 3 is zero"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!   @tally.module   the record (tally_compiled::module::record), with pointers to
 //!   @tally.types      one handle per type that the module allocates; the runtime fills in the type id
 //!   @tally.globals    slots in global variables that hold references
-//!   @tally.roots      id, descriptor, name and function of every stack root
+//!   @tally.roots      id, descriptor, name and function of every stack root, by id
 //!   a text            names of fields and lines of roots, where they are asked for (tally_compiled::module::names)
 //!   @__LLVM_StackMaps the module's own stack maps: external and hidden, it binds to the label in this very object
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
@@ -204,9 +204,11 @@ impl ModuleTables {
                 text
             }
         };
-        let entries: Vec<Value> = self
-            .roots
-            .iter()
+        // The runtime searches the table where it lies.
+        let mut sorted: Vec<_> = self.roots.iter().collect();
+        sorted.sort_by_key(|(named, _)| named.id);
+        let entries: Vec<Value> = sorted
+            .into_iter()
             .map(|(named, how)| {
                 let id = module.integer(64).constant(named.id);
                 let how = how.unwrap_or_else(|| pointer.null());

@@ -23,6 +23,7 @@ use tally_kit::dice::Dice;
 use tally_kit::progress::Progress;
 use tally_kit::tally_command::checked_tally;
 use tally_kit::workers::each_number;
+use tally_llvm::load::reading::Reading;
 use tally_llvm::lower::{LowerOptions, lower};
 use text::{Rooting, Size};
 
@@ -118,7 +119,7 @@ fn is_noticed(folder: &Path, seed: u64, count: u64, mitigation: &str) -> bool {
 fn lower_without(file: &Path, mitigation: &str, to: &Path) {
     let context = Context::create();
     let machine = tally_llvm::emit::target::machine(Default::default()).unwrap();
-    let module = tally_llvm::pipeline::load(&context, file, &machine).unwrap();
+    let module = tally_llvm::pipeline::load(&context, file, &machine, &Reading::default()).unwrap();
     let options = LowerOptions {
         module_name: "merged.ll".into(),
         without: Some(mitigation.parse().unwrap()),

@@ -3,6 +3,7 @@
 mod build;
 mod deaths;
 mod diagnostics;
+mod gdb;
 mod global_tables;
 mod headers;
 mod input_errors;
@@ -11,4 +12,5 @@ mod managed;
 mod mixed;
 mod plans;
 mod run;
+mod toolchain;
 mod usage;

@@ -11,6 +11,7 @@ use std::process::Command;
 use tally_kit::tally_command::{checked_tally, tally_word};
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
+use tally_llvm::load::reading::Reading;
 use tally_llvm::lower::{LowerOptions, lower};
 use tally_llvm::pipeline;
 
@@ -28,7 +29,8 @@ fn root() -> PathBuf {
 fn written(file: &Path, lowered: bool) -> Option<(Vec<u8>, Vec<u8>)> {
     let context = Context::create();
     let machine = target::machine(Level::O0).unwrap();
-    let module = pipeline::load(&context, file, &machine).unwrap_or_else(|error| panic!("{error}"));
+    let module =
+        pipeline::load(&context, file, &machine, &Reading::default()).unwrap_or_else(|error| panic!("{error}"));
     if lowered {
         let options = LowerOptions { module_name: file.display().to_string(), ..LowerOptions::default() };
         let report = lower(&module, &options).ok()?;

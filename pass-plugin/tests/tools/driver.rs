@@ -75,6 +75,27 @@ fn shared_library_finds_the_runtime_in_the_executable() {
     assert_eq!(printed(&folder), SUMS);
 }
 
+/// Those of objects that clang makes, in archives, too; lld makes LLVM's where it optimises.
+#[test]
+fn stack_maps_are_compact_where_clang_generates_the_code() {
+    let folder = two_modules();
+    let is_compact = |file: &str| {
+        let sections = folder.run("readelf", &["-SW", file]).stdout;
+        assert!(sections.contains("tally_stackmaps") != sections.contains("llvm_stackmaps"), "{sections}");
+        sections.contains("tally_stackmaps")
+    };
+    succeeds(&folder, "cc -O2 -g -c library.c -o library.o");
+    folder.run("ar", &["rc", "library.a", "library.o"]);
+    succeeds(&folder, "cc -O2 -g program.c library.a -o program");
+    assert!(is_compact("library.o") && is_compact("program"));
+    assert_eq!(printed(&folder), SUMS);
+    for line in ["cc -O2 -g -gsplit-dwarf", "cc -O2 --tally=stack-maps=llvm", "cc -O2 -flto=thin"] {
+        succeeds(&folder, &format!("{line} library.c program.c -o program"));
+        assert!(!is_compact("program"), "{line}");
+        assert_eq!(printed(&folder), SUMS, "{line}");
+    }
+}
+
 #[test]
 fn help_is_that_of_clang() {
     let folder = Folder::with(&[]);

@@ -13,10 +13,10 @@ std::arch::global_asm!(
     ".section .tbss.tally_context,\"awT\",@nobits",
     ".globl tally_context",
     ".type tally_context,@object",
-    ".size tally_context,1024",
+    ".size tally_context,832",
     ".p2align 6",
     "tally_context:",
-    ".zero 1024",
+    ".zero 832",
     ".text",
 );
 

@@ -54,7 +54,7 @@ const TRIAL_BASE: u64 = LAYOUT.trial;
 const MARK_BASE: u64 = LAYOUT.mark;
 const BUFFERED_BASE: u64 = LAYOUT.buffered;
 const BLOCK_INFO_BASE: u64 = LAYOUT.block_info;
-const TYPE_TABLE_BASE: u64 = LAYOUT.types;
+pub(crate) const TYPE_TABLE_BASE: u64 = LAYOUT.types;
 /// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
 pub const READING_BASE: u64 = LAYOUT.readings();
 const RECORD_BASE: u64 = LAYOUT.records;

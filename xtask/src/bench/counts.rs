@@ -48,7 +48,7 @@ pub fn counts(arguments: &Arguments) -> Outcome {
     if let Some(why) = &arguments.approve {
         approved::check_reason(why)?;
     }
-    setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    setup::ensure(setup::TEST_AND_VALGRIND)?;
     let lock = read(&tree::root().join("Cargo.lock"))?;
     let version = locked_version(&lock, LIBRARY)
         .ok_or_else(|| Failure::step(format!("Cargo.lock has no {LIBRARY}; do the benches still use it?")))?;

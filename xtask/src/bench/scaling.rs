@@ -70,7 +70,7 @@ type Samples = HashMap<Key, Vec<Sample>>;
 
 /// Builds, runs, and writes tables and plots.
 pub fn scaling(arguments: &Arguments) -> Outcome {
-    setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    setup::ensure(setup::TEST_AND_VALGRIND)?;
     let folder = tree::release()?.join("scaling");
     let executables = build::build_into(&folder, &BOTH_PLANS)?;
     let sizes: Vec<u64> = SIZES.into_iter().filter(|&size| size <= arguments.up_to).collect();

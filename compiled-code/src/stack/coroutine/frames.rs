@@ -130,8 +130,7 @@ impl StackRoots {
         self.refresh();
         let names = &self.snapshot.roots;
         walk_stopped(registers, record.bounds(), &self.snapshot, |root| {
-            let is_counted = names.get(root.id).is_some_and(|named| !named.has_shadow);
-            visit(root.slot_address, is_counted, root.id);
+            visit(root.slot_address, names.is_counted(root.id), root.id);
         });
     }
 

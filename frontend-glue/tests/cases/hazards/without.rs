@@ -8,6 +8,7 @@ use super::program::{Program, Without};
 use inkwell::context::Context;
 use std::path::Path;
 use tally_kit::folder::{Folder, Outcome};
+use tally_llvm::load::reading::Reading;
 use tally_llvm::lower::{LowerOptions, lower};
 
 /// Whether each `WITHOUT` line comes true.
@@ -41,7 +42,8 @@ fn what_shows(program: &Program, without: &Without) -> String {
 fn lower_without(file: &Path, without: &Without, to: &Path) -> Result<(), String> {
     let context = Context::create();
     let machine = tally_llvm::emit::target::machine(Default::default()).map_err(|error| error.to_string())?;
-    let module = tally_llvm::pipeline::load(&context, file, &machine).map_err(|error| error.to_string())?;
+    let module =
+        tally_llvm::pipeline::load(&context, file, &machine, &Reading::default()).map_err(|error| error.to_string())?;
     let mut options = LowerOptions {
         eliminate_tail_calls: without.level != "0" && without.mitigation != "tail-recursion",
         module_name: "hazard.ll".into(),

@@ -48,7 +48,7 @@ fn a_failed_link_says_why_and_keeps_what_was_there() {
     assert_eq!(
         undefined.stderr,
         "tally: cannot link program: undefined symbol: nowhere (in @main of calls.ll); name the .ll, .bc or .c file with the \
-         definition, too, or for a native library link by `tally cc`\n"
+         definition, too, or the library by -l\n"
     );
     let twice = folder.tally(&["build", "main.ll", "main.ll", "-o", "program"]);
     assert!(twice.stderr.contains("duplicate symbol: main"), "{}", twice.stderr);

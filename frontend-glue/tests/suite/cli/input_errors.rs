@@ -36,7 +36,7 @@ fn a_directory_an_empty_file_and_an_unknown_kind() {
     check(&folder, "sources", "tally: sources: is a directory");
     check(&folder, "empty.ll", "tally: empty.ll: is empty");
     check(&folder, "prog.rs", "tally: prog.rs: unknown kind of file");
-    check(&folder, "-", "standard input is not supported");
+    check(&folder, "-", "tally: <stdin>: is empty");
 }
 
 /// scenarios 197, 198.

@@ -62,7 +62,7 @@ fn bad_usage_is_status_2_and_names_the_mistake() {
         (&["run", "--pause-goal", "5", "a.ll"], "`5` is not a time"),
         (&["run", "--gc-name", "mine", "a.ll"], "NAME=PLAN, with the plan refcount, refcount-prompt, trace"),
         (&["run", "--gc-name", "mine=marksweep", "a.ll"], "marksweep"),
-        (&["build", "a.ll"], "--output <EXE>"),
+        (&["build", "a.ll"], "--output <OUT>"),
         (&["lower", "a.ll"], "--output <OUT>"),
         (&["lower", "a.ll", "-o", "a.txt"], "a.txt: unknown kind of output"),
         (&["maps", "a.ll", "b.ll"], "b.ll"),

@@ -1,0 +1,95 @@
+//! gdb prints objects of a program that `tally build -g` made.
+
+use tally_kit::folder::Folder;
+
+const PROGRAM: &str = r#"
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Row { uint64_t length; Node *at[]; } Row;
+TALLY_ARRAY_TYPE(Row, length, at);
+void stop_here(Node *list, void *any, Row *row) { __asm__ volatile("" :: "r"(list), "r"(any), "r"(row)); }
+int main(void) {
+    Node *list = NULL;
+    Row *row = TALLY_NEW_ARRAY(Row, 2);
+    TALLY_ROOT(list, row);
+    for (long i = 0; i < 2; i++) {
+        Node *node = TALLY_NEW(Node);
+        node->value = i + 7;
+        TALLY_WRITE(node, next, list);
+        TALLY_WRITE_AT(row, &row->at[i], node);
+        list = node;
+    }
+    stop_here(list, row, row);
+}
+"#;
+
+/// A type that debug information does not know.
+const IN_IR: &str = r#"
+@Cell = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Cell, !"size", i64 16, !"refs", !{i32 0}}
+declare ptr @tally_new(ptr)
+define void @stop_here(ptr %cell) noinline optnone {
+  store volatile i64 42, ptr %cell
+  ret void
+}
+define i32 @main() gc "refcount" {
+  %cell = call ptr @tally_new(ptr @Cell)
+  %value = getelementptr i8, ptr %cell, i64 8
+  store i64 42, ptr %value
+  call void @stop_here(ptr %cell)
+  ret i32 0
+}
+"#;
+
+/// What gdb prints of the expressions where `stop_here` begins.
+fn printed(folder: &Folder, expressions: &[&str]) -> String {
+    let safe = format!("add-auto-load-safe-path {}", folder.path("").display());
+    let prints = expressions.iter().map(|expression| format!("print {expression}")).collect::<Vec<_>>();
+    let mut words = vec!["-batch", "-nx", "-iex", &safe, "-ex", "break stop_here", "-ex", "run"];
+    prints.iter().for_each(|print| words.extend(["-ex", print]));
+    words.push("program");
+    let outcome = folder.run("gdb", &words);
+    outcome.stdout.lines().filter(|line| line.starts_with('$')).map(|line| format!("{line}\n")).collect()
+}
+
+/// The same text with the number of each address in the place of the address.
+fn numbered(text: &str) -> String {
+    let mut known: Vec<String> = Vec::new();
+    let mut numbered = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("0x") {
+        let digits = behind.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(behind.len());
+        let place = known.iter().position(|address| address == &behind[..digits]).unwrap_or_else(|| {
+            known.push(behind[..digits].to_owned());
+            known.len() - 1
+        });
+        numbered += &format!("{before}{}", char::from(b'A' + place as u8));
+        rest = &behind[digits..];
+    }
+    numbered + rest
+}
+
+#[test]
+fn objects_are_printed_by_the_types_in_their_headers() {
+    let folder = Folder::with(&[("program.c", PROGRAM), ("cell.ll", IN_IR)]);
+    for plan in ["refcount", "refcount-prompt"] {
+        folder.build(&["-g", "-O0", "--plan", plan, "program.c"]);
+        assert_eq!(
+            numbered(&printed(&folder, &["list", "*list", "any", "list->next", "list->next->next"])),
+            "$1 = A Node = {next = B Node, value = 8}\n\
+             $2 = Node = {next = B Node, value = 8}\n\
+             $3 = C Row = {length = 2, at = {B Node, A Node}}\n\
+             $4 = B Node = {next = D, value = 7}\n\
+             $5 = (struct Node *) D\n",
+            "{plan}"
+        );
+    }
+    folder.build(&["-g", "-O2", "cell.ll"]);
+    assert_eq!(numbered(&printed(&folder, &["(void *)$rdi"])), "$1 = A Cell = {+0 = 0, +8 = 42}\n");
+    // Others have none of it.
+    folder.build(&["cell.ll"]);
+    assert!(!folder.inspect("readelf", &["-sSW"]).contains("gdb"));
+    assert!(!folder.inspect("nm", &[]).contains("tally_debugger"));
+}
