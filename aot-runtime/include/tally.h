@@ -192,6 +192,11 @@ void tally_set_pause_goal(uint64_t ns);
 /* [leaf] Says each epoch, collection, round or mark from now on in a line on standard error, as the option --log=collections; 0 = no more. */
 void tally_log_collections(int32_t on);
 
+/* [leaf] Takes a hint, as Lua's collectgarbage("generational") does; returns the one before. 0: only returns it. Hints change nothing: under
+ * every plan young objects are judged apart, and work goes in steps. */
+enum { TALLY_INCREMENTAL = 1, TALLY_GENERATIONAL = 2 };
+int32_t tally_collector_mode(int32_t mode);
+
 /* [leaf] Bytes of the heap beyond which the callback of tally_on_soft_limit is called, and those that must not be exceeded, as
  * the option --heap-limit; 0 = none. */
 void tally_set_limits(uint64_t soft, uint64_t hard);

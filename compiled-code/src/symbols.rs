@@ -29,6 +29,7 @@ macro_rules! for_each_runtime_symbol {
             tally_set_epoch_bytes, "v(l)", leaf;
             tally_set_pause_goal, "v(l)", leaf;
             tally_log_collections, "v(i)", leaf;
+            tally_collector_mode, "i(i)", leaf;
             tally_handle_new, "p(p)", leaf;
             tally_handle_set, "v(pp)", leaf;
             tally_handles_open, "p()", leaf;

@@ -45,6 +45,8 @@ pub struct Services {
     pub immortals: Immortals,
     /// Memory that objects own outside the heap.
     pub(crate) external: External,
+    /// What the program has said of its objects.
+    pub(crate) collector_mode: control::CollectorMode,
 }
 
 impl Services {

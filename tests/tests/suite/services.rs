@@ -134,6 +134,33 @@ fn each_collection_is_logged_in_a_line() {
     }
 }
 
+/// Under each plan, by the option and by the variable: what closes the cycles, and not what hangs on them.
+#[test]
+fn fields_that_close_collected_cycles_are_told_at_exit() {
+    for plan in PLANS {
+        let with = |option: &str| ["run", "--plan", plan, option].map(OsString::from).to_vec();
+        let run = |options: Vec<OsString>, variables: &[(&str, &str)]| {
+            let ran = run_tally(&[options, vec![program("cycles.c").into()]].concat(), variables);
+            assert!(ran.status.success(), "{plan}: {}", describe(&ran));
+            String::from_utf8_lossy(&ran.stderr).into_owned()
+        };
+        let said = run(with("--log=cycles"), &[]);
+        let lines: Vec<(u64, &str)> = said
+            .lines()
+            .skip(1)
+            .map(|line| line.split_once(" x ").expect("a cycle"))
+            .map(|(times, path)| (times.trim().parse().expect("a number"), path))
+            .collect();
+        assert!(said.starts_with("tally: cycles that were collected, of "), "{plan}: {said}");
+        assert_eq!(lines[0].1, "Parent.children -> Children.at[] -> Child.parent", "{plan}: {said}");
+        assert!((30..=60 * 3).contains(&lines[0].0), "{plan}: {said}");
+        assert_eq!(lines[1..], [(1, "Ring.next -> Ring.before")], "{plan}: {said}");
+        let with_both = run(with("--no-warnings"), &[("TALLY_LOG", "cycles,collections")]);
+        assert!(with_both.contains("Parent.") && with_both.contains(" live; "), "{plan}: {with_both}");
+        assert_eq!(run(with("--no-warnings"), &[]), "", "{plan}");
+    }
+}
+
 /// Addresses differ between plans.
 fn without_addresses(text: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("0x") {
