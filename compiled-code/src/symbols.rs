@@ -38,6 +38,10 @@ macro_rules! for_each_runtime_symbol {
             tally_global_set, "v(pp)", leaf;
             tally_global_free, "v(p)", leaf;
             tally_external_bytes, "v(pl)", leaf;
+            tally_object_open, "v(p)", leaf;
+            tally_object_close, "v(p)", leaf;
+            tally_write_open, "v(ppp)", leaf;
+            tally_write_open_i64, "v(lpp)", leaf;
             tally_host_new, "p(pp)", safepoint;
             tally_make_immortal, "v(p)", leaf;
             tally_freeze, "v()", safepoint;

@@ -72,6 +72,16 @@ fn a_program_resizes_the_storage_of_its_tables() {
     in_every_way("resize.c");
 }
 
+/// By stores that the lowering makes of the calls, and by the function.
+#[test]
+fn a_program_writes_to_an_open_stack() {
+    for (plan, how) in PLANS.into_iter().flat_map(|plan| [(plan, "--opt=0"), (plan, "--opt=2"), (plan, "--zeal")]) {
+        let options = ["run", "--leak-check", "--plan", plan, how].map(OsString::from).to_vec();
+        let ran = run_tally(&[options, vec![program("open_object.c").into()]].concat(), &[]);
+        check(&ran, "open_object.c", &format!("{plan}, {how}"));
+    }
+}
+
 /// Names of fields and lines of roots are there, since the program asks.
 #[test]
 fn a_program_asks_why_its_objects_are_alive() {
