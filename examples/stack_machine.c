@@ -30,6 +30,12 @@ typedef struct Machine {
 } Machine;
 TALLY_TYPE(Machine, stack);
 
+typedef struct Machines {
+    uint64_t count;
+    Machine *at[];
+} Machines;
+TALLY_ARRAY_TYPE(Machines, count, at);
+
 static void push(Machine *machine, Pair *pair) {
     Stack *stack = machine->stack;
     TALLY_WRITE_OPEN(stack, at[machine->top], pair);
@@ -97,16 +103,16 @@ static Machine *machine(const char *program) {
 
 int main(void) {
     const char *program = "12c3cdy+4cd5xyc6cdd++";
-    Machine *machines[3] = {NULL, NULL, NULL};
+    Machines *machines = TALLY_NEW_ARRAY(Machines, 3);
     TALLY_ROOT(machines);
     long sum = 0;
     for (int round = 0; round < 2000; round++) {
-        for (int i = 0; i < 3; i++) machines[i] = machine(program);
+        for (int i = 0; i < 3; i++) TALLY_WRITE(machines, at[i], machine(program));
         for (int left = 3; left;) {
             left = 0;
-            for (int i = 0; i < 3; i++) left += run(machines[i]);
+            for (int i = 0; i < 3; i++) left += run(machines->at[i]);
         }
-        for (int i = 0; i < 3; i++) sum += machines[i]->stack->at[0]->number + (long)machines[i]->top;
+        for (int i = 0; i < 3; i++) sum += machines->at[i]->stack->at[0]->number + (long)machines->at[i]->top;
     }
     printf("%ld\n", sum);
     return 0;

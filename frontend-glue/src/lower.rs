@@ -453,9 +453,8 @@ impl<'a> Lowering<'a> {
     fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
         match self.callees.of_call(call) {
             Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh, repeated),
-            Callee::GcRead => {
-                barrier::read(&self.builder, call);
-            }
+            Callee::GcRead => _ = barrier::read(&self.builder, call),
+            Callee::Runtime(_) if !self.options.zeal => barrier::write_pair(&self.builder, call, self.plan),
             _ => {}
         }
     }

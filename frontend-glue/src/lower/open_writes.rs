@@ -25,19 +25,21 @@ pub(super) fn replace(module: Module, plan: Plan, zeal: bool) {
         let calls: Vec<Call> = function.users().filter_map(Value::as_call).collect();
         // An invoke ends its block, and an address that is passed on is called by the runtime's name: both do the same at run time.
         for call in calls.into_iter().filter(|call| call.callee() == function && !call.is_invoke()) {
-            let builder = Builder::new(module);
+            let (builder, arguments) = (Builder::new(module), call.arguments());
             builder.before(call.value());
-            let arguments = call.arguments();
-            if plan == Plan::Prompt {
-                let write = match name {
-                    OF_REFERENCES => module.intrinsic("llvm.gcwrite", &[]),
-                    _ => module
-                        .function(WRITE_WORD)
-                        .unwrap_or_else(|| module.add_function(WRITE_WORD, call.function_type())),
-                };
-                builder.call(write.value_type(), write, &arguments);
-            } else {
-                builder.store(arguments[0], arguments[2]);
+            match plan {
+                Plan::Deferred | Plan::Trace => _ = builder.store(arguments[0], arguments[2]),
+                // Code without references of its own has no gcwrite.
+                Plan::Prompt if call.value().function().gc().is_none() => continue,
+                Plan::Prompt => {
+                    let write = match name {
+                        OF_REFERENCES => module.intrinsic("llvm.gcwrite", &[]),
+                        _ => module
+                            .function(WRITE_WORD)
+                            .unwrap_or_else(|| module.add_function(WRITE_WORD, call.function_type())),
+                    };
+                    builder.call(write.value_type(), write, &arguments);
+                }
             }
             call.value().erase();
         }

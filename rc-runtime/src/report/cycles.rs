@@ -15,6 +15,7 @@
 //! set costs one test. Memory and time have bounds: [`LOOKS`], [`KINDS`], [`LONGEST`]. `[BOUND]`
 
 use crate::heap::Heap;
+use crate::memory::list::List;
 use crate::object::ObjectRef;
 use crate::type_registry::TypeInfo;
 use crate::visit::Part;
@@ -27,6 +28,8 @@ const LOOKS: usize = 4096;
 const KINDS: usize = 256;
 /// References of the longest cycle that is told apart from others.
 const LONGEST: usize = 16;
+/// Objects of a sample, at most.
+const SAMPLE: usize = 1 << 14;
 /// References of an object that a search follows: those of a long array are all alike.
 const REFERENCES: usize = 256;
 
@@ -46,6 +49,8 @@ pub(crate) struct Cycles {
     epoch: u64,
     left: usize,
     seen: FxHashSet<ObjectRef>,
+    /// Some of the objects that the last collection found alive, where nothing lists the dead of the next.
+    sample: List<ObjectRef>,
 }
 
 /// An object on the path of a search, and the references that it has not followed.
@@ -182,6 +187,45 @@ impl Heap {
             if is_dead(object) && !cycles.seen.contains(&object) {
                 cycles.search(object, &is_dead);
             }
+        }
+    }
+
+    /// Trace plan, and heaps that mark instead of counting: which objects are alive is about to be forgotten, and what dies in this
+    /// collection is never listed. So some of them are looked at again when they are marked.
+    #[inline(always)]
+    pub(crate) fn sample_for_cycles(&mut self) {
+        if self.cycles.is_some() {
+            self.take_sample();
+        }
+    }
+
+    #[cold]
+    fn take_sample(&mut self) {
+        let (mut sample, mut one_of, mut number) = (List::new(), 1, 0_usize);
+        self.for_each_known(|_, object| {
+            if number.is_multiple_of(one_of) {
+                sample.push(object);
+                if sample.len() == SAMPLE {
+                    one_of *= 2;
+                    let mut at = 0_usize;
+                    sample.retain(|_| {
+                        at += 1;
+                        at % 2 == 1
+                    });
+                }
+            }
+            number += 1;
+        });
+        if let Some(cycles) = &mut self.cycles {
+            cycles.sample = sample;
+        }
+    }
+
+    /// The same where the collection has marked what lives.
+    pub fn note_cycles_of_sample(&mut self, is_dead: impl Fn(ObjectRef) -> bool) {
+        if let Some(cycles) = &mut self.cycles {
+            let sample = std::mem::take(&mut cycles.sample);
+            self.note_cycles(sample.iter().copied(), is_dead);
         }
     }
 

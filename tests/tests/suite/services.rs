@@ -164,7 +164,11 @@ fn fields_that_close_collected_cycles_are_told_at_exit() {
         assert!(said.starts_with("tally: cycles that were collected, of "), "{plan}: {said}");
         assert_eq!(lines[0].1, "Parent.children -> Children.at[] -> Child.parent", "{plan}: {said}");
         assert!((30..=60 * 3).contains(&lines[0].0), "{plan}: {said}");
-        assert_eq!(lines[1..], [(1, "Ring.next -> Ring.before")], "{plan}: {said}");
+        assert_eq!(
+            lines[1..].iter().map(|line| line.1).collect::<Vec<_>>(),
+            ["Ring.next -> Ring.before"],
+            "{plan}: {said}"
+        );
         let with_both = run(with("--no-warnings"), &[("TALLY_LOG", "cycles,collections")]);
         assert!(with_both.contains("Parent.") && with_both.contains(" live; "), "{plan}: {with_both}");
         assert_eq!(run(with("--no-warnings"), &[]), "", "{plan}");

@@ -21,9 +21,6 @@ use tally_heap::services::special::SLOT_UNITS;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Dead objects that searches for cycles begin at.
-const CYCLES_AT_MOST: usize = 4096;
-
 /// What a collection has done.
 pub(crate) struct Collected {
     /// So many objects died; `None` if the mark was given up, and nothing was freed.
@@ -38,8 +35,8 @@ pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice
     let mut marker = Marker::of(heap, slice);
     let all = mark(heap, roots, &mut marker);
     roots.clear();
-    if all && heap.notes_cycles() {
-        note_cycles_of_unmarked(heap);
+    if all {
+        heap.note_cycles_of_sample(is_dead);
     }
     let units = marker.units;
     let survivors = marker.end(heap);
@@ -89,17 +86,6 @@ fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bo
     heap.set_mark_phase(MarkPhase::Off);
     heap.put_finalizable_back(finalizable);
     ended
-}
-
-/// Cycles among the dead that an earlier collection found alive: nothing lists the others.
-fn note_cycles_of_unmarked(heap: &mut Heap) {
-    let mut dead = List::new();
-    heap.for_each_known(|_, object| {
-        if is_dead(object) && dead.len() < CYCLES_AT_MOST {
-            dead.push(object);
-        }
-    });
-    heap.note_cycles(dead.iter().copied(), is_dead);
 }
 
 fn is_dead(object: ObjectRef) -> bool {
