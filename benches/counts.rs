@@ -13,8 +13,9 @@ use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    Elements, NUMBER, SECOND, State, array_type, attached, chorded_rings, dropped_list, dropped_rings, empty, growing,
-    held_by_elements, logged_list, mature_list, mature_roots, members, numbered, weak_references, young, young_list,
+    Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, chorded_rings, dropped_list, dropped_rings,
+    empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members, numbered,
+    weak_references, young, young_list,
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
@@ -106,6 +107,30 @@ fn weak_set_add((mut state, set): (State, ObjectRef)) -> State {
     for place in 0..MANY {
         let object = black_box(state.objects[place]);
         state.mutator.heap().weak_set_add(set, object).expect("there is no limit");
+    }
+    state
+}
+
+// Each object has itself as its value, so that no entry costs an allocation but its own.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, TIMES), setup = keys_of_a_map)]
+#[bench::prompt(args = (Plan::Prompt, TIMES), setup = keys_of_a_map)]
+#[bench::trace(args = (Plan::Trace, TIMES), setup = keys_of_a_map)]
+fn weak_map_get((mut state, map): (State, ObjectRef)) -> State {
+    for place in 0..TIMES {
+        black_box(state.mutator.weak_map_get(map, black_box(state.objects[place])));
+    }
+    state
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, MANY), setup = beside_a_map)]
+#[bench::prompt(args = (Plan::Prompt, MANY), setup = beside_a_map)]
+#[bench::trace(args = (Plan::Trace, MANY), setup = beside_a_map)]
+fn weak_map_set((mut state, map): (State, ObjectRef)) -> State {
+    for place in 0..MANY {
+        let object = black_box(state.objects[place]);
+        state.mutator.weak_map_set(map, object, object).expect("there is no limit");
     }
     state
 }
@@ -276,7 +301,7 @@ fn marked_element(mut state: State) -> State {
 }
 
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, hashbrown_find, hashbrown_add, scoped_handle,
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set, hashbrown_find, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 
 fn config() -> LibraryBenchmarkConfig {

@@ -11,6 +11,7 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TraceVisit};
 use tally_heap::plan::Plan;
+use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Two references and a number: 24 bytes of payload.
@@ -175,6 +176,26 @@ pub fn members(plan: Plan, count: usize) -> (State, ObjectRef) {
         assert_eq!(state.mutator.heap().weak_set_probe(set, object.slot(NUMBER).read() as u32, &mut 0), Some(object));
     }
     (state, set)
+}
+
+/// The same objects, in no weak set, and an empty weak map with weak keys.
+pub fn beside_a_map(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let (mut state, _) = numbered(plan, count);
+    let map = state.mutator.new_weak_map(WeakMode::Keys).expect("there is no limit");
+    state.mutator.push_root(Some(map));
+    (state, map)
+}
+
+/// The same with all of them in the map, each looked up once since the last epoch.
+pub fn keys_of_a_map(plan: Plan, count: usize) -> (State, ObjectRef) {
+    let (mut state, map) = beside_a_map(plan, count);
+    for object in state.objects.clone() {
+        state.mutator.weak_map_set(map, object, object).expect("there is no limit");
+    }
+    for object in state.objects.clone() {
+        assert_eq!(state.mutator.weak_map_get(map, object), Some(object));
+    }
+    (state, map)
 }
 
 /// `count` young objects of the heap that is the thread's.

@@ -113,6 +113,17 @@ void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
  * a trace function. `pair` is the first of them, as `first` is. */
 void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second);
 
+/* [leaf] Opens an object: from now on its references are written by tally_write_open alone, without a barrier, and it is held as by a global
+ * handle. For the stack of an interpreter while that runs: pushes are plain stores under the deferred and the trace plan, and each flip looks at
+ * the whole object; under the prompt plan they are counted as ever. tally_object_close makes it an object like others again, as soon as
+ * it is written to seldom. One that is opened twice is closed twice. Its number of elements must not change while it is open. */
+void tally_object_open(void *object);
+void tally_object_close(void *object);
+
+/* [leaf] Writes `value` to `slot`, a reference in `object`, which is open; the second for words that the object's type reads, such as tagged ones. */
+void tally_write_open(void *value, void *object, void *slot);
+void tally_write_open_i64(uint64_t word, void *object, void *slot);
+
 /* [leaf] memmove of n reference words into `object`, through the write barrier. When n is 0 the pointers may be null; the same
  * holds for tally_fill_refs. */
 void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
@@ -191,6 +202,11 @@ void tally_set_pause_goal(uint64_t ns);
 
 /* [leaf] Says each epoch, collection, round or mark from now on in a line on standard error, as the option --log=collections; 0 = no more. */
 void tally_log_collections(int32_t on);
+
+/* [leaf] Takes a hint, as Lua's collectgarbage("generational") does; returns the one before. 0: only returns it. Hints change nothing: under
+ * every plan young objects are judged apart, and work goes in steps. */
+enum { TALLY_INCREMENTAL = 1, TALLY_GENERATIONAL = 2 };
+int32_t tally_collector_mode(int32_t mode);
 
 /* [leaf] Bytes of the heap beyond which the callback of tally_on_soft_limit is called, and those that must not be exceeded, as
  * the option --heap-limit; 0 = none. */

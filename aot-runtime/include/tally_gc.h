@@ -52,6 +52,7 @@
  *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n) · TALLY_TRY_NEW(Type) · TALLY_TRY_NEW_ARRAY(Type, n)
  *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
+ *            TALLY_WRITE_OPEN(object, field, value) · TALLY_WRITE_OPEN_TAGGED(object, field, word)   of an object that is open
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
  *            TALLY_RESIZE(object, field, n) · tally_rehash(object, &object->field, n, rehash, context)
  *   globals  TALLY_WRITE_GLOBAL(global, value)
@@ -262,6 +263,21 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
         __typeof__((object)->field) tally__value = (word);                                                             \
         __typeof__(object) tally__object = (object);                                                                   \
         tally_gcwrite_i64(TALLY__WORD(tally__value), tally__object, &tally__object->field);                            \
+    } while (0)
+
+/* The same for an object that is open (tally_object_open): plain stores, but under the prompt plan. */
+#define TALLY_WRITE_OPEN(object, field, value)                                                                         \
+    do {                                                                                                               \
+        __typeof__((object)->field) tally__value = (value);                                                            \
+        __typeof__(object) tally__object = (object);                                                                   \
+        tally_write_open(TALLY__POINTER(tally__value), tally__object, &tally__object->field);                          \
+    } while (0)
+
+#define TALLY_WRITE_OPEN_TAGGED(object, field, word)                                                                   \
+    do {                                                                                                               \
+        __typeof__((object)->field) tally__value = (word);                                                             \
+        __typeof__(object) tally__object = (object);                                                                   \
+        tally_write_open_i64(TALLY__WORD(tally__value), tally__object, &tally__object->field);                         \
     } while (0)
 
 /* Writes a pair, tag and word at once. */

@@ -260,6 +260,10 @@ fn exit_work() -> c_int {
     if let Some(type_name) = &options().why {
         why_alive::report(heap, type_name, "at exit");
     }
+    if options().log_cycles {
+        crate::module::registry::take_names();
+        eprint!("{}", heap.cycle_report());
+    }
     heap.retire_allocation();
     status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
 }

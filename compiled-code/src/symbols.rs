@@ -29,6 +29,7 @@ macro_rules! for_each_runtime_symbol {
             tally_set_epoch_bytes, "v(l)", leaf;
             tally_set_pause_goal, "v(l)", leaf;
             tally_log_collections, "v(i)", leaf;
+            tally_collector_mode, "i(i)", leaf;
             tally_handle_new, "p(p)", leaf;
             tally_handle_set, "v(pp)", leaf;
             tally_handles_open, "p()", leaf;
@@ -37,6 +38,10 @@ macro_rules! for_each_runtime_symbol {
             tally_global_set, "v(pp)", leaf;
             tally_global_free, "v(p)", leaf;
             tally_external_bytes, "v(pl)", leaf;
+            tally_object_open, "v(p)", leaf;
+            tally_object_close, "v(p)", leaf;
+            tally_write_open, "v(ppp)", leaf;
+            tally_write_open_i64, "v(lpp)", leaf;
             tally_host_new, "p(pp)", safepoint;
             tally_make_immortal, "v(p)", leaf;
             tally_freeze, "v()", safepoint;

@@ -36,6 +36,7 @@ mod mitigation;
 pub(crate) mod module_record;
 mod named_root;
 mod names;
+mod open_writes;
 mod options;
 mod origins;
 pub(crate) mod own_copy;
@@ -79,8 +80,7 @@ use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
 
-/// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it
-/// was loaded.
+/// Lowers `module` in place. Types of `!tally.types` are defined first, if they were not when it was loaded.
 ///
 /// # Errors
 /// All breaches of the IR contract; the module is then unchanged except for those definitions, and for inferred roots.
@@ -108,6 +108,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     };
     deopt_state::pair_up(module);
     own_copy::of_rooted_parameters(module);
+    open_writes::replace(module, plan, options.zeal);
     let options = &names::of(module, options);
     let mut lowering = Lowering::new(module, options, managed, plan);
     lowering.tables.names = names::of_fields(module, options);
@@ -115,8 +116,8 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),
         Err(imbalance) => {
-            let finding =
-                Diagnostic::about_module(&options.module_name, format!("counts are not in balance {imbalance}"));
+            let message = format!("counts are not in balance {imbalance}");
+            let finding = Diagnostic::about_module(&options.module_name, message);
             Err(vec![finding.help("this is a defect of Tally's lowering, not of the program: report it")])
         }
     }
@@ -452,9 +453,8 @@ impl<'a> Lowering<'a> {
     fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
         match self.callees.of_call(call) {
             Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh, repeated),
-            Callee::GcRead => {
-                barrier::read(&self.builder, call);
-            }
+            Callee::GcRead => _ = barrier::read(&self.builder, call),
+            Callee::Runtime(_) if !self.options.zeal => barrier::write_pair(&self.builder, call, self.plan),
             _ => {}
         }
     }

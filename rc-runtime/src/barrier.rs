@@ -71,7 +71,7 @@ impl Heap {
         clear_unlogged(object, info.cell_bytes_of(object));
     }
 
-    fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
+    pub(crate) fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
         if !object.type_info().has_references {
             return; // nothing to log; such an object has one stamp, whatever its length
         }

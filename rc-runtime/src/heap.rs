@@ -20,6 +20,7 @@ use crate::plan::bump::BumpSpace;
 use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
 use crate::plan::trace::Trace;
+use crate::report::cycles::Cycles;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
 use crate::services::Services;
@@ -69,6 +70,8 @@ pub struct Heap {
     pub statistics: Statistics,
     /// The last stops, for those of the counters that say what they left to the program.
     pub(crate) utilisation: Utilisation,
+    /// The cycles that were collected, while they are noted.
+    pub(crate) cycles: Option<Box<Cycles>>,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
     /// True while an allocation may have to think of more than its cell; found anew when it was.

@@ -10,5 +10,6 @@ pub mod list;
 pub mod object_stack;
 pub mod range;
 pub mod record_slab;
+pub mod sanitizer;
 pub mod size_class;
 pub mod spare_runs;

@@ -55,6 +55,8 @@ impl Heap {
             Some(
                 "weak slots, weak references or external bytes belong to the object in the field: it cannot be replaced",
             )
+        } else if self.is_open(storage) {
+            Some("the object in the field is open: it is closed before it grows")
         } else {
             None
         }

@@ -12,6 +12,7 @@ pub mod host_roots;
 pub mod immortal;
 pub mod inventory;
 pub mod limits;
+pub mod open_object;
 pub mod post_clear_queue;
 pub mod reach;
 pub mod special;
@@ -26,6 +27,7 @@ use finalizer::Finalizers;
 use handle::Handles;
 use host_roots::HostRoots;
 use immortal::Immortals;
+use open_object::OpenObjects;
 use special::Specials;
 
 /// The state of the services of one heap.
@@ -45,6 +47,10 @@ pub struct Services {
     pub immortals: Immortals,
     /// Memory that objects own outside the heap.
     pub(crate) external: External,
+    /// Objects that are written to without a barrier.
+    pub(crate) open_objects: OpenObjects,
+    /// What the program has said of its objects.
+    pub(crate) collector_mode: control::CollectorMode,
 }
 
 impl Services {

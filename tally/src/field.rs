@@ -133,7 +133,7 @@ impl<'a> Ref<'a> {
         self.expect_field(offset);
     }
 
-    fn expect_field(self, offset: u64) -> &'static TypeInfo {
+    pub(crate) fn expect_field(self, offset: u64) -> &'static TypeInfo {
         let info = self.expect_word(offset);
         assert!(is_field(info, offset), "`{}` has no plain reference at {offset}", info.name);
         info

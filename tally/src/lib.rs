@@ -82,7 +82,8 @@
 //! | service | functions |
 //! |---|---|
 //! | fields | [`set_field`](Scope::set_field), [`set_value`](Scope::set_value) for tagged words ([`Value`], [`FieldKind`]), [`set_word`](Scope::set_word), [`copy_fields`](Scope::copy_fields), [`fill_fields`](Scope::fill_fields) |
-//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`collect_for_bytes`](Scope::collect_for_bytes), [`live_bytes`](Scope::live_bytes), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal), [`log_collections`](Scope::log_collections) |
+//! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`collect_for_bytes`](Scope::collect_for_bytes), [`live_bytes`](Scope::live_bytes), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal), [`log_collections`](Scope::log_collections), [`log_cycles`](Scope::log_cycles) |
+//! | storage | [`resize`](Scope::resize), [`rehash`](Scope::rehash); [`open_object`](Scope::open_object), to be written to without a barrier |
 //! | weak references | [`new_weak`](Scope::new_weak), [`new_weak_with`](Scope::new_weak_with) a callback, [`target`](Scope::target); [`set_weak_field`](Scope::set_weak_field) |
 //! | ephemerons, weak maps | [`new_ephemeron`](Scope::new_ephemeron); [`new_weak_map`](Scope::new_weak_map) with a [`WeakMode`] |
 //! | weak sets | [`new_weak_set`](Scope::new_weak_set), [`weak_set_find`](Scope::weak_set_find): interned strings |
@@ -133,6 +134,7 @@ mod inventory;
 mod limits;
 #[cfg(feature = "llvm")]
 pub mod llvm;
+mod open_object;
 mod options;
 mod resize;
 mod scope;
@@ -150,6 +152,7 @@ pub use global_handle::Global;
 pub use heap::Heap;
 pub use inventory::ObjectInfo;
 pub use limits::LimitScope;
+pub use open_object::OpenObject;
 pub use options::{HeapOptions, Plan};
 pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder, TypeId};
@@ -256,6 +259,9 @@ pub use tally_heap::report::histogram::Histogram;
 /// ```
 #[doc(inline)]
 pub use tally_heap::report::statistics::Statistics;
+/// The argument of [`Scope::set_collector_mode`].
+#[doc(inline)]
+pub use tally_heap::services::control::CollectorMode;
 /// The result of [`Heap::leak_report`].
 ///
 /// ```

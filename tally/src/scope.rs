@@ -16,6 +16,7 @@ use std::time::Duration;
 use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::report::statistics::Statistics;
+use tally_heap::services::control::CollectorMode;
 use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
 
 /// The right to use a heap; its handles end with it.
@@ -291,6 +292,23 @@ impl<'h> Scope<'h> {
     /// Says each epoch, collection, round or mark from now on in a line on standard error, or no more.
     pub fn log_collections(&self, on: bool) {
         self.leaf(|inner| inner.log_collections(on));
+    }
+
+    /// Takes a hint of a language that has such; returns the one before. It changes nothing: under every plan young objects are judged apart,
+    /// and work goes in steps.
+    pub fn set_collector_mode(&self, mode: CollectorMode) -> CollectorMode {
+        self.leaf(|inner| inner.set_collector_mode(mode))
+    }
+
+    /// Notes from now on which fields close the cycles that are collected, for [`cycle_report`](Self::cycle_report), or no more.
+    pub fn log_cycles(&self, on: bool) {
+        self.leaf(|inner| inner.log_cycles(on));
+    }
+
+    /// Which fields closed cycles that were collected, as lines of text, the most frequent first: of a sample of the objects found dead
+    /// since [`log_cycles`](Self::log_cycles). Empty when that is off.
+    pub fn cycle_report(&self) -> String {
+        self.leaf(|inner| inner.cycle_report())
     }
 
     /// The longest stop to aim at; `None` for no goal.

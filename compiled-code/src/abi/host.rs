@@ -11,6 +11,7 @@ use tally_heap::heap::Heap;
 use tally_heap::heap::HeapEntry;
 use tally_heap::object::ObjectRef;
 use tally_heap::report::statistics::Statistics;
+use tally_heap::services::control::CollectorMode;
 use tally_heap::services::inventory::OfType;
 use tally_heap::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 
@@ -179,6 +180,22 @@ pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
 pub unsafe extern "C" fn tally_log_collections(on: i32) {
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.log_collections(on != 0);
+}
+
+/// `int32_t tally_collector_mode(int32_t mode)`: takes a hint, or none for 0; returns the one before.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_collector_mode(mode: i32) -> i32 {
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
+    let before = match mode {
+        1 => heap.set_collector_mode(CollectorMode::Incremental),
+        2 => heap.set_collector_mode(CollectorMode::Generational),
+        _ => heap.collector_mode(),
+    };
+    before as i32
 }
 
 /// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.

@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub leak_check: bool,
     /// Say each collection in a line on standard error.
     pub log_collections: bool,
+    /// Say at exit which fields closed the cycles that were collected.
+    pub log_cycles: bool,
     /// The name of a type: say at exit why its objects are alive.
     pub why: Option<String>,
     /// The allocation that finds no room, counted from 1.
@@ -66,7 +68,7 @@ pub enum OptionError {
     #[error("`{0}` is no UTF-8; give a name that is")]
     Unreadable(String),
     /// Nothing that can be logged.
-    #[error("`{0}` cannot be logged; write collections")]
+    #[error("`{0}` cannot be logged; write collections, cycles or both with a comma")]
     Log(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
@@ -138,16 +140,29 @@ pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
     }
 }
 
-/// Reads what is to be logged: `collections`, or nothing.
+/// What is logged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Logged {
+    /// Each collection.
+    pub collections: bool,
+    /// Which fields closed cycles.
+    pub cycles: bool,
+}
+
+/// Reads what is to be logged: `collections`, `cycles`, both with a comma between them, or nothing.
 ///
 /// # Errors
 /// [`OptionError::Log`].
-pub fn parse_log(text: &str) -> Result<bool, OptionError> {
-    match text {
-        "collections" => Ok(true),
-        "" | "0" => Ok(false),
-        _ => Err(OptionError::Log(text.to_owned())),
+pub fn parse_log(text: &str) -> Result<Logged, OptionError> {
+    let mut logged = Logged::default();
+    for word in text.split(',').filter(|_| !matches!(text, "" | "0")) {
+        match word {
+            "collections" => logged.collections = true,
+            "cycles" => logged.cycles = true,
+            _ => return Err(OptionError::Log(word.to_owned())),
+        }
     }
+    Ok(logged)
 }
 
 /// Reads the name of a type; an empty one is none.
@@ -183,12 +198,18 @@ impl RunOptions {
             pause_goal_ns: self.pause_goal_ns,
             count_objects: self.stats.is_some() || self.leak_check || self.zeal || self.log_collections,
             log_since: self.log_collections.then(Instant::now),
+            note_cycles: self.log_cycles,
             slice_units: self.slice_units,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
             zeal_looks: ZEAL_LOOKS,
             ..default
         }
+    }
+
+    /// Whether the names of fields are said at exit.
+    pub fn asks_for_names(&self) -> bool {
+        self.why.is_some() || self.log_cycles
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
@@ -217,6 +238,7 @@ impl RunOptions {
         // `range` reads the variable too early to report a mistake; wrong values are reported here.
         get(read("TALLY_RESERVE"), "TALLY_RESERVE", parse_size)?;
         get(read("TALLY_HUGE_PAGES"), "TALLY_HUGE_PAGES", parse_size)?;
+        let logged = get(read("TALLY_LOG"), "TALLY_LOG", parse_log)?.unwrap_or_default();
         Ok(RunOptions {
             heap_limit: get(read("TALLY_HEAP_LIMIT"), "TALLY_HEAP_LIMIT", parse_size)?,
             epoch_bytes: get(read("TALLY_EPOCH_BYTES"), "TALLY_EPOCH_BYTES", parse_size)?,
@@ -224,7 +246,8 @@ impl RunOptions {
             stats: get(read("TALLY_STATS"), "TALLY_STATS", parse_stats)?.flatten(),
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
-            log_collections: get(read("TALLY_LOG"), "TALLY_LOG", parse_log)?.unwrap_or(false),
+            log_collections: logged.collections,
+            log_cycles: logged.cycles,
             why: get(read("TALLY_WHY"), "TALLY_WHY", parse_type_name)?.flatten(),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
             slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
@@ -250,6 +273,10 @@ mod tests {
         assert!(parse_time("5").is_err());
         assert_eq!(parse_allocation("12"), Ok(12));
         assert!(parse_allocation("0").is_err() && parse_allocation("first").is_err());
+        assert_eq!(parse_log("cycles,collections"), Ok(Logged { collections: true, cycles: true }));
+        assert!(
+            parse_log("0") == Ok(Logged::default()) && parse_log("cycles,") == Err(OptionError::Log(String::new()))
+        );
         assert_eq!(parse_units("4294967295"), Ok(u32::MAX));
         assert!(parse_units("0").is_err() && parse_units("4294967296").is_err() && parse_units("1ms").is_err());
     }

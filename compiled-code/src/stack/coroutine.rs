@@ -30,6 +30,7 @@ pub(crate) mod switching;
 use memory::Memory;
 use stack_roots::Registers;
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr;
@@ -64,6 +65,8 @@ pub(crate) struct Record {
     lends: Cell<bool>,
     /// The collector has run on its stack, and may have touched many pages.
     is_deep: Cell<bool>,
+    /// What AddressSanitizer keeps for it while it is stopped.
+    fake_frames: Cell<*mut c_void>,
     lent: Cell<u64>,
     lent_high: Cell<u64>,
     /// Where scoped handles ended when it was last entered; when it waits, where they ended when it was left.
@@ -130,6 +133,7 @@ impl Record {
             has_run: Cell::new(false),
             lends: Cell::new(false),
             is_deep: Cell::new(false),
+            fake_frames: Cell::new(ptr::null_mut()),
             lent: Cell::new(0),
             lent_high: Cell::new(0),
             handle_top: Cell::new(0),

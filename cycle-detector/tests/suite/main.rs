@@ -20,6 +20,7 @@ mod marking;
 mod mature_walk;
 mod memory;
 mod modules;
+mod open_objects;
 mod pairs;
 mod prompt;
 mod resize;

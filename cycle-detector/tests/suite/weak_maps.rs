@@ -1,6 +1,7 @@
 //! Weak maps under both plans: which entries go when, and that all that they held comes back.
 
 mod growth;
+mod keys;
 
 use std::cell::Cell;
 use std::collections::HashMap;

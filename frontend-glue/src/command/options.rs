@@ -5,7 +5,7 @@
 
 use clap::Args;
 use tally_compiled::program::options::{
-    OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
+    Logged, OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
 };
 
 use super::sources::Sources;
@@ -106,9 +106,10 @@ pub(super) struct Running {
     /// Collect fully at exit, list the objects that are left by type, and exit with status 3 if there are any
     #[arg(long)]
     leak_check: bool,
-    /// Say WHAT in lines on standard error: collections, each with its time, stops, bytes and objects
+    /// Say WHAT in lines on standard error: collections, each with its time, stops, bytes and objects; cycles, at exit, by the fields
+    /// that closed them; or both with a comma
     #[arg(long, value_name = "WHAT", value_parser = parse_log)]
-    log: Option<bool>,
+    log: Option<Logged>,
     /// Say at exit why objects of TYPE are alive, which is the name of a type
     #[arg(long, value_name = "TYPE")]
     why: Option<String>,
@@ -179,7 +180,8 @@ impl Running {
             stats: self.stats.as_ref().map_or(base.stats, |stats| stats.0.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
-            log_collections: self.log.unwrap_or(base.log_collections),
+            log_collections: self.log.map_or(base.log_collections, |log| log.collections),
+            log_cycles: self.log.map_or(base.log_cycles, |log| log.cycles),
             why: self.why.clone().or(base.why),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
@@ -207,7 +209,7 @@ mod tests {
             epoch_bytes: Some(4096),
             pause_goal: None,
             leak_check: false,
-            log: Some(true),
+            log: Some(Logged { collections: true, cycles: false }),
             why: Some("Node".to_owned()),
             fail_allocation: Some(7),
         };

@@ -76,7 +76,7 @@ impl Run {
             return self.run_linked(run_options, net);
         }
         let mut compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
-        compile_options.names |= run_options.why.is_some();
+        compile_options.names |= run_options.asks_for_names();
         let objects = pipeline::compile(&self.files, &compile_options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         super::warnings::report(&objects, &self.messages);
@@ -94,7 +94,7 @@ impl Run {
 
     fn run_linked(self, run_options: RunOptions, net: CrashNet) -> Result<(), Failure> {
         let mut compile_options = self.compiling.compile_options(run_options.zeal, Destination::Executable);
-        compile_options.names |= run_options.why.is_some();
+        compile_options.names |= run_options.asks_for_names();
         let folder = tempfile::tempdir()?;
         let output = folder.path().join("program");
         let image = Image::executable(compile_options.target);
@@ -112,6 +112,7 @@ impl Run {
 fn variables(options: RunOptions) -> impl Iterator<Item = (&'static str, OsString)> {
     let switch = |is_on: bool| OsString::from(if is_on { "1" } else { "0" });
     let number = |number: Option<u64>, unit: &str| number.map(|number| OsString::from(format!("{number}{unit}")));
+    let log = logged(&options);
     let stats = match options.stats {
         None => OsString::from("0"),
         Some(StatsTarget::Stderr) => OsString::from("1"),
@@ -124,11 +125,17 @@ fn variables(options: RunOptions) -> impl Iterator<Item = (&'static str, OsStrin
         ("TALLY_STATS", Some(stats)),
         ("TALLY_ZEAL", Some(switch(options.zeal))),
         ("TALLY_LEAK_CHECK", Some(switch(options.leak_check))),
-        ("TALLY_LOG", options.log_collections.then(|| "collections".into())),
+        ("TALLY_LOG", log),
         ("TALLY_WHY", options.why.map(OsString::from)),
         ("TALLY_FAIL_ALLOCATION", number(options.fail_allocation, "")),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?)))
+}
+
+fn logged(options: &RunOptions) -> Option<OsString> {
+    let words = [(options.log_collections, "collections"), (options.log_cycles, "cycles")];
+    let words: Vec<&str> = words.into_iter().filter_map(|(is_on, word)| is_on.then_some(word)).collect();
+    (!words.is_empty()).then(|| words.join(",").into())
 }
 
 /// Arguments come from the system as C strings: there is no NUL in them.

@@ -37,11 +37,13 @@ const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
 /// A function that calls one of these, or a service that returns references, holds references, and follows the
 /// contract of gc functions.
-const ROOTING: [&str; 7] = [
+const ROOTING: [&str; 9] = [
     "llvm.gcroot",
     "llvm.gcwrite",
     "llvm.gcread",
     "tally_gcwrite_i64",
+    "tally_write_open",
+    "tally_write_open_i64",
     "tally_new",
     "tally_new_array",
     "tally_safepoint",

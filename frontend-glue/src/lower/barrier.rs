@@ -1,4 +1,4 @@
-//! Writes and reads of references: `llvm.gcwrite`, `llvm.gcread`, `tally_gcwrite_i64` become inline code.
+//! Writes and reads of references: `llvm.gcwrite`, `llvm.gcread`, `tally_gcwrite_i64`, `tally_write_pair` become inline code.
 //!
 //! The first write of an epoch to a mature object logs the object before it changes [LOG]; compiled code only needs
 //! the slot's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
@@ -14,16 +14,22 @@
 //! is a leaf. A fresh object needs no test, nor does one that a write just before logged. A slot in a global variable
 //! is a root that every epoch scans: it needs none either, but the module record must name it.
 
+use super::global_slots::global_behind;
 use super::runtime::{PRESERVE_MOST, declare};
 use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
+use tally_heap::plan::Plan;
 
 /// Turns a write (value, object, slot) into a store with the barrier in front.
 pub(super) fn write(builder: &Builder, call: Call) {
-    let (object, slot) = (call.argument(1), call.argument(2));
-    let call_value = call.value();
+    log_first(builder, call.value(), call.argument(1), call.argument(2));
+    write_plainly(builder, call);
+}
+
+/// The barrier in front of `call_value`, which writes to `slot`.
+fn log_first(builder: &Builder, call_value: Value, object: Value, slot: Value) {
     let pointer_bits = builder.module().integer(64);
 
     let head = split_before(builder, call_value);
@@ -54,8 +60,22 @@ pub(super) fn write(builder: &Builder, call: Call) {
     let log_call = builder.call(log.value_type(), log, &[object, slot]);
     log_call.as_call().expect("a call").set_convention(PRESERVE_MOST);
     builder.branch(store_block);
+}
 
-    write_plainly(builder, call);
+/// Turns a call of `tally_write_pair` (object, pair, first word, second word) into two stores, with the barrier in front where the plan has
+/// one: both words are of one object, or of one chunk of a large one. Another call stays as it is.
+pub(super) fn write_pair(builder: &Builder, call: Call, plan: Plan) {
+    if call.callee().name() != "tally_write_pair" || call.is_invoke() || global_behind(call.argument(0)).is_some() {
+        return;
+    }
+    let (object, pair) = (call.argument(0), call.argument(1));
+    if plan.has_barrier() {
+        log_first(builder, call.value(), object, pair);
+    }
+    builder.before(call.value());
+    builder.store(call.argument(2), pair);
+    builder.store(call.argument(3), builder.offset(pair, 8));
+    call.remove();
 }
 
 /// Turns a write into a store: the object is fresh, or the slot is a global root.

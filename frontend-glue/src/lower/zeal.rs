@@ -219,6 +219,16 @@ impl Checks<'_> {
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
                 self.insert(instruction, "tally_zeal_pair", &[call.argument(0), call.argument(2), call.argument(3)]);
             }
+            Callee::Runtime(_)
+                if matches!(call.callee().name().as_str(), "tally_write_open" | "tally_write_open_i64") =>
+            {
+                self.barrier(instruction, call.argument(1), call.argument(2), None);
+                match call.argument(0) {
+                    word if !word.type_of().is_pointer() => self.written_word(instruction, call.argument(1), word),
+                    value if !is_elsewhere(value) => self.insert(instruction, "tally_zeal_value", &[value]),
+                    _ => {}
+                }
+            }
             Callee::Runtime(_) if RESIZE.contains(&call.callee().name().as_str()) => {
                 self.barrier(instruction, call.argument(0), call.argument(1), None);
             }

@@ -53,6 +53,7 @@ impl Heap {
             limits: Limits::failing(options.fail_allocation),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),
+            cycles: options.note_cycles.then(Box::default),
             zeal: options.zeal.then(Box::default),
             due_at_allocation: true,
             stopped: 0,

@@ -38,6 +38,8 @@ pub struct HeapOptions {
     pub list_entries_max: Option<usize>,
     /// A line on standard error for each collection, with its time since then.
     pub log_since: Option<Instant>,
+    /// Note which fields close the cycles that are collected (`report::cycles`).
+    pub note_cycles: bool,
     /// Count allocated objects by walking retired holes.
     pub count_objects: bool,
     /// The allocation that finds no room, counted from 1 (`limits`).
@@ -69,6 +71,7 @@ impl Default for HeapOptions {
             block_log_after: 64,
             list_entries_max: None,
             log_since: None,
+            note_cycles: false,
             count_objects: true,
             fail_allocation: None,
             zeal: false,

@@ -13,8 +13,8 @@ use crate::memory::range::prefetch;
 /// Records of a chunk.
 const CHUNK: u32 = 256;
 
-/// No record has a higher number: a bit is left for the holders of numbers.
-pub(crate) const LAST_NUMBER: u32 = u32::MAX >> 1;
+/// No record has a higher number: two bits are left for the holders of numbers.
+pub(crate) const LAST_NUMBER: u32 = u32::MAX >> 2;
 
 /// A record that can say, while it is none, which place is free after its own.
 pub trait Record: Default {

@@ -85,8 +85,8 @@ pub(crate) fn is_told_when_cleared(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
-/// A weak map: directory, number, mode, places in use, buckets.
-static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 40, &[0]));
+/// A weak map: directory, number, mode, places in use, buckets, and how far a dying one is done.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 48, &[0]));
 /// Its directory, and a segment of it: the number of places, the segments or the buckets.
 static WEAK_MAP_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
@@ -122,6 +122,17 @@ pub fn weak_set_table() -> &'static TypeInfo {
 #[inline]
 pub fn is_weak_set(object: ObjectRef) -> bool {
     WEAK_SET.is_type_of(object)
+}
+
+/// Whether the object is a weak map.
+pub(crate) fn is_weak_map(object: ObjectRef) -> bool {
+    WEAK_MAP.is_type_of(object)
+}
+
+/// Whether the object is an entry with a weak key and a counted value.
+#[inline]
+pub(crate) fn is_weak_key_entry(object: ObjectRef) -> bool {
+    WEAK_KEY_ENTRY.is_type_of(object)
 }
 
 /// The type of weak maps.

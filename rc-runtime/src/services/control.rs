@@ -26,6 +26,17 @@ pub(crate) const SLICE_NS_MIN: u64 = 10_000;
 /// Time of a step for a byte of allocation: passes do a unit of work for each four bytes, and that takes eight nanoseconds.
 const STEP_NS_PER_BYTE: u64 = 2;
 
+/// What a program may say of its objects. Every plan decides by itself what it looks at and when, so nothing depends on it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CollectorMode {
+    /// The collector works in small steps.
+    #[default]
+    Incremental = 1,
+    /// Most objects die young.
+    Generational = 2,
+}
+
 /// Bit of `Heap::stopped`: the program has asked for it.
 const BY_PROGRAM: u8 = 1;
 
@@ -78,6 +89,16 @@ impl Heap {
     /// Whether it is not stopped.
     pub fn is_running(&self) -> bool {
         self.stopped == 0
+    }
+
+    /// Takes a hint; returns the one before. It changes nothing: young objects are judged apart and work goes in steps in any case.
+    pub fn set_collector_mode(&mut self, mode: CollectorMode) -> CollectorMode {
+        std::mem::replace(&mut self.services.collector_mode, mode)
+    }
+
+    /// The last hint.
+    pub fn collector_mode(&self) -> CollectorMode {
+        self.services.collector_mode
     }
 
     /// Bytes allocated between two epochs, from the next one on.

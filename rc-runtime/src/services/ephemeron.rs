@@ -31,6 +31,7 @@ use crate::services::builtin;
 use crate::services::special::SLOT_UNITS;
 use crate::services::weak::WeakKind;
 use crate::services::weak::links::Node;
+use crate::services::weak_map::key_of_entry;
 use crate::visit::Part;
 
 /// Where the value of a built-in ephemeron stands.
@@ -69,6 +70,9 @@ impl Heap {
         if !object.type_info().ephemeron {
             return false;
         }
+        if builtin::is_weak_key_entry(object) {
+            return key_of_entry(object).is_some_and(|key| self.is_unmarked(key));
+        }
         self.services.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
     }
 
@@ -82,7 +86,10 @@ impl Heap {
     /// that cost, and whether those were all: if not, the mark is to come to the key again. `[BOUND]`
     pub fn visit_values_of_key(&mut self, key: ObjectRef, mut visit: impl FnMut(&mut Heap, ObjectRef)) -> (i64, bool) {
         let number = self.number_of(key);
-        if number == 0 || self.services.specials.records[number].keys == 0 {
+        if number == 0 {
+            return (self.visit_value_of_member(key, visit), true);
+        }
+        if self.services.specials.records[number].keys == 0 {
             return (0, true);
         }
         let mark = self.services.specials.marks;
@@ -95,14 +102,7 @@ impl Heap {
         while node.is_some() && spent < VALUES_AT_ONCE {
             let next = self.services.specials.next_of(node);
             let ephemeron = self.services.specials.holder_of(node);
-            spent += 1;
-            if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
-                self.services.specials.late_bytes += self.bytes_of_dead_ephemeron(ephemeron);
-                ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
-                    spent += 1;
-                    visit(self, value);
-                });
-            }
+            spent += 1 + self.visit_values_late(ephemeron, &mut visit);
             node = next;
         }
         if node.is_some() {
@@ -113,27 +113,47 @@ impl Heap {
         (spent, !node.is_some())
     }
 
+    /// The same of a key without a record, which has one ephemeron at most.
+    fn visit_value_of_member(&mut self, key: ObjectRef, mut visit: impl FnMut(&mut Heap, ObjectRef)) -> i64 {
+        self.entry_of_member(key).map_or(0, |entry| 1 + self.visit_values_late(entry, &mut visit))
+    }
+
+    /// Calls `visit` with what an ephemeron refers to, if the mark has come to it before and came to its last key now. What that cost.
+    #[inline(always)]
+    fn visit_values_late(&mut self, ephemeron: ObjectRef, visit: &mut impl FnMut(&mut Heap, ObjectRef)) -> i64 {
+        let mut spent = 0;
+        if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
+            self.services.specials.late_bytes += self.bytes_of_dead_ephemeron(ephemeron);
+            ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
+                spent += 1;
+                visit(self, value);
+            });
+        }
+        spent
+    }
+
     /// The keys of an ephemeron; none of another object.
     pub(crate) fn keys_of(&self, object: ObjectRef) -> impl Iterator<Item = ObjectRef> + '_ {
-        let first = if object.type_info().ephemeron { self.first_slot(object) } else { 0 };
+        let is_entry = builtin::is_weak_key_entry(object);
+        let first = if object.type_info().ephemeron && !is_entry { self.first_slot(object) } else { 0 };
         let specials = &self.services.specials;
         let keys = specials.slots_from(first).filter(|&link| specials.links[link].is_key());
-        keys.filter_map(|link| specials.at(specials.links[link].target))
+        let of_entry = if is_entry { key_of_entry(object) } else { None };
+        of_entry.into_iter().chain(keys.filter_map(|link| specials.at(specials.links[link].target)))
     }
 
     /// The ephemerons whose key the object is.
     pub(crate) fn ephemerons_of(&self, key: ObjectRef) -> impl Iterator<Item = ObjectRef> + '_ {
         let specials = &self.services.specials;
         let keys = specials.records.get(self.number_of(key)).map_or(0, |record| record.keys);
-        specials.list_from(Node::of_link(keys)).map(|node| specials.holder_of(node))
+        let listed = specials.list_from(Node::of_link(keys)).map(|node| specials.holder_of(node));
+        self.entry_of_member(key).into_iter().chain(listed)
     }
 
     /// The references of the ephemerons whose key the object is; they are released when it goes.
     pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
         let mut values = List::new();
-        let Some(record) = self.services.specials.records.get(self.number_of(key)) else { return values };
-        for node in self.services.specials.list_from(Node::of_link(record.keys)) {
-            let ephemeron = self.services.specials.holder_of(node);
+        for ephemeron in self.ephemerons_of(key) {
             ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| values.push(value));
         }
         values
@@ -204,7 +224,10 @@ impl Heap {
         ephemerons.iter().for_each(|&ephemeron| self.prefetch_number(ephemeron));
         ephemerons.iter().for_each(|&ephemeron| self.prefetch_first_slot(ephemeron));
         for &ephemeron in ephemerons {
-            self.prefetch_target_of_first_slot(ephemeron);
+            match builtin::is_weak_key_entry(ephemeron) {
+                true => key_of_entry(ephemeron).into_iter().for_each(ObjectRef::prefetch_for_mark),
+                false => self.prefetch_target_of_first_slot(ephemeron),
+            }
             ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, ObjectRef::prefetch_for_mark);
         }
         let targets = ephemerons.iter().filter_map(|&ephemeron| self.target_of_first_slot(ephemeron));
@@ -223,8 +246,15 @@ impl Heap {
         }
         let mut spent = 2;
         let info = ephemeron.type_info();
+        // A key of an entry that may have no record, which a walk through the records would pass over.
+        let key = if builtin::is_weak_key_entry(ephemeron) { key_of_entry(ephemeron) } else { None };
+        let key = key.filter(|&key| self.is_member(key));
         if self.keeps_dead_values(ephemeron, &mut spent) {
+            key.into_iter().for_each(|key| _ = self.make_number(key));
             return spent;
+        }
+        if let Some(key) = key {
+            self.clear_key_of_member(ephemeron, key);
         }
         let mut link = self.first_slot(ephemeron);
         while link != 0 {
@@ -249,6 +279,12 @@ impl Heap {
     /// The ephemerons whose key the object was lose it, and release their references; as far as `units` go. Whether those
     /// were all.
     pub(crate) fn end_key_some(&mut self, key: ObjectRef, units: &mut i64) -> bool {
+        if let Some(entry) = self.entry_of_member(key) {
+            // One step, whatever is left: the key does not fade.
+            *units -= SLOT_UNITS;
+            self.clear_key_of_member(entry, key);
+            self.release_ephemeron(entry);
+        }
         while let number @ 1.. = self.number_of(key)
             && let node = Node::of_link(self.services.specials.records[number].keys)
             && node.is_some()
@@ -278,6 +314,7 @@ impl Heap {
     /// Whether ephemerons have the object as their key: a trial that found it alive may have been misled by one.
     pub fn is_key(&self, object: ObjectRef) -> bool {
         object.has(flag::SPECIAL)
-            && self.services.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
+            && (self.services.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
+                || self.is_member(object))
     }
 }

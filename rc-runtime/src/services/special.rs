@@ -3,9 +3,10 @@
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
 //! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
-//! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Two kinds of objects are special
-//! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]), and an object that
-//! has one weak slot and nothing else: the table has the number of that slot's link.
+//! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Three kinds of objects are special
+//! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]); an object that
+//! has one weak slot and nothing else: the table has the number of that slot's link; and a key of one weak map: the table has the
+//! number of the map (`weak_map/members.rs`).
 //!
 //! The end of a special object, under both plans:
 //!
@@ -21,6 +22,7 @@
 //! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
 mod end;
+mod member;
 mod record;
 
 use crate::memory::list::List;
@@ -30,6 +32,7 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
 use crate::services::post_clear_queue::PostClearQueue;
 use crate::services::weak::links::{Link, Node};
+use crate::services::weak_map::MapState;
 use rustc_hash::FxHashMap;
 
 /// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
@@ -72,8 +75,12 @@ pub(crate) const FADES: u32 = 1 << 18;
 const SET_BITS_AT: u32 = 20;
 pub(crate) const SET_MAX: u32 = (1 << (32 - SET_BITS_AT)) - 1;
 
-/// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
-const LONE: u32 = LAST_NUMBER + 1;
+/// In the table of numbers: which kind of number stands there.
+const KIND: u32 = !LAST_NUMBER;
+/// Of an object that has no record and one weak slot: what follows is the number of that link.
+const LONE: u32 = 2 << 30;
+/// Of an object that has no record and is the key of one entry of a weak map: what follows is the number of the map.
+const MEMBER: u32 = 3 << 30;
 
 /// The part of a record that even fewer objects need.
 #[derive(Debug, Default)]
@@ -198,8 +205,8 @@ pub struct Specials {
     /// The same, of the epoch before.
     pub(crate) pending: List<ObjectRef>,
     pub(crate) judgement: Judgement,
-    /// Number of a weak map → its entries that have died and still stand in its table.
-    pub(crate) dead_entries: FxHashMap<u64, u64>,
+    /// The weak maps by number.
+    pub(crate) maps: FxHashMap<u64, MapState>,
     /// The sum of those.
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,

@@ -6,7 +6,7 @@
 //!
 //! | mode | entry | goes |
 //! |---|---|---|
-//! | weak keys | an ephemeron | when the memory of its key goes: after the key's finalizer |
+//! | weak keys | an ephemeron; its key needs no link and no record (`special/member.rs`) | when the memory of its key goes: after the key's finalizer |
 //! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
 //! | both | refers weakly to both | with whichever is first |
 //!
@@ -18,7 +18,10 @@
 //! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
 mod entries;
+mod keys;
 mod table;
+
+pub(crate) use keys::{MapKeys, entry_in, is_entry_with_key, key_of_entry, number_of_map, slot_of_key};
 
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
 
@@ -34,11 +37,22 @@ pub enum WeakMode {
     Both = 3,
 }
 
+/// What the heap knows of a map.
+#[derive(Debug)]
+pub(crate) struct MapState {
+    /// The map, until it is taken apart.
+    pub(crate) map: Option<ObjectRef>,
+    /// Its entries that have died and still stand in its table.
+    pub(crate) dead: u64,
+}
+
 /// Live entries for each bucket, when the next one is split.
 pub const ENTRIES_PER_BUCKET: u64 = 256;
 
 const NUMBER: u64 = 8;
 const MODE: u64 = 16;
+/// Of a dying map: so far its keys are keys no more. A position, as `weak_map_next` has it.
+const DONE: u64 = 40;
 /// In an entry: the number of its map.
 const ENTRY_NUMBER: u64 = 16;
 /// Cell of an entry, and two words of a bucket: that is three eighths to three quarters full.

@@ -3,7 +3,7 @@
 use crate::host::{both_with_zeal, host, refused};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tally::{TypeBuilder, WeakMode};
+use tally::{CollectorMode, TypeBuilder, WeakMode};
 use tally_heap::plan::Plan;
 
 /// Panics when it is dropped, and counts that.
@@ -131,6 +131,8 @@ fn a_stopped_heap_keeps_its_garbage() {
         scope.restart();
         scope.set_epoch_bytes(1 << 20);
         scope.set_pause_goal(Some(std::time::Duration::from_millis(1)));
+        assert_eq!(scope.set_collector_mode(CollectorMode::Generational), CollectorMode::Incremental);
+        assert_eq!(scope.set_collector_mode(CollectorMode::Incremental), CollectorMode::Generational);
         scope.epoch();
         assert_eq!((scope.is_running(), scope.statistics().freed_objects), (true, 1), "{plan:?}");
     }

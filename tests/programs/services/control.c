@@ -51,7 +51,7 @@ static void print_type(const char *type, uint64_t objects, uint64_t bytes, void 
 int main(void) {
     tally_set_epoch_bytes(0);
     tally_stop();
-    printf("running: %d\n", tally_is_running());
+    printf("running: %d, mode %d\n", tally_is_running(), tally_collector_mode(TALLY_GENERATIONAL));
     uint64_t before = freed();
     drop_rings(50000);
     printf("died while stopped: %lu\n", freed() - before);

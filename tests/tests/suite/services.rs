@@ -72,6 +72,16 @@ fn a_program_resizes_the_storage_of_its_tables() {
     in_every_way("resize.c");
 }
 
+/// By stores that the lowering makes of the calls, and by the function.
+#[test]
+fn a_program_writes_to_an_open_stack() {
+    for (plan, how) in PLANS.into_iter().flat_map(|plan| [(plan, "--opt=0"), (plan, "--opt=2"), (plan, "--zeal")]) {
+        let options = ["run", "--leak-check", "--plan", plan, how].map(OsString::from).to_vec();
+        let ran = run_tally(&[options, vec![program("open_object.c").into()]].concat(), &[]);
+        check(&ran, "open_object.c", &format!("{plan}, {how}"));
+    }
+}
+
 /// Names of fields and lines of roots are there, since the program asks.
 #[test]
 fn a_program_asks_why_its_objects_are_alive() {
@@ -131,6 +141,37 @@ fn each_collection_is_logged_in_a_line() {
         assert!(quiet.status.success() && quiet.stderr.is_empty(), "{plan}: {}", describe(&quiet));
         let variable = run_tally(&with("--no-warnings"), &[("TALLY_LOG", "collections")]);
         assert!(!variable.stderr.is_empty() && variable.stdout == quiet.stdout, "{plan}: {}", describe(&variable));
+    }
+}
+
+/// Under each plan, by the option and by the variable: what closes the cycles, and not what hangs on them.
+#[test]
+fn fields_that_close_collected_cycles_are_told_at_exit() {
+    for plan in PLANS {
+        let with = |option: &str| ["run", "--plan", plan, option].map(OsString::from).to_vec();
+        let run = |options: Vec<OsString>, variables: &[(&str, &str)]| {
+            let ran = run_tally(&[options, vec![program("cycles.c").into()]].concat(), variables);
+            assert!(ran.status.success(), "{plan}: {}", describe(&ran));
+            String::from_utf8_lossy(&ran.stderr).into_owned()
+        };
+        let said = run(with("--log=cycles"), &[]);
+        let lines: Vec<(u64, &str)> = said
+            .lines()
+            .skip(1)
+            .map(|line| line.split_once(" x ").expect("a cycle"))
+            .map(|(times, path)| (times.trim().parse().expect("a number"), path))
+            .collect();
+        assert!(said.starts_with("tally: cycles that were collected, of "), "{plan}: {said}");
+        assert_eq!(lines[0].1, "Parent.children -> Children.at[] -> Child.parent", "{plan}: {said}");
+        assert!((30..=60 * 3).contains(&lines[0].0), "{plan}: {said}");
+        assert_eq!(
+            lines[1..].iter().map(|line| line.1).collect::<Vec<_>>(),
+            ["Ring.next -> Ring.before"],
+            "{plan}: {said}"
+        );
+        let with_both = run(with("--no-warnings"), &[("TALLY_LOG", "cycles,collections")]);
+        assert!(with_both.contains("Parent.") && with_both.contains(" live; "), "{plan}: {with_both}");
+        assert_eq!(run(with("--no-warnings"), &[]), "", "{plan}");
     }
 }
 

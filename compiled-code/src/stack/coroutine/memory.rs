@@ -15,6 +15,7 @@
 use crate::arch::valgrind;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
+use tally_heap::memory::sanitizer;
 
 /// Bytes of a stack that the program asks for without a size, guard included.
 const USUAL_BYTES: u64 = 256 << 10;
@@ -72,6 +73,7 @@ impl Memory {
         }
         let high = pool.free[class].pop()?;
         let low = high - whole + guard_bytes();
+        sanitizer::forget_frames(low..high);
         Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high) })
     }
 

@@ -6,6 +6,7 @@ use crate::abi::thread_heap;
 use crate::stack::{bounds, diversion, root_metadata, roots, shadow_stack};
 use std::mem::ManuallyDrop;
 use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::memory::sanitizer;
 use tally_heap::{Heap, ObjectRef};
 
 /// Makes a coroutine; 0: there is no memory for its stack.
@@ -82,6 +83,9 @@ extern "C" fn tally_stack_prepare_switch(to: u64) -> Next {
     }
     from.is_left(heap);
     to.goes_on(heap);
+    if sanitizer::is_there() {
+        sanitizer::begin_switch(&from.fake_frames, false, to.bounds());
+    }
     Next { save: from.sp.as_ptr(), sp: to.sp.get() }
 }
 
@@ -169,6 +173,9 @@ extern "C" fn tally_stack_finished(value: u64) -> ! {
     THREAD.with(|thread| thread.finished.set(memory.map(ManuallyDrop::new)));
     heap.leave_coroutine();
     to.goes_on(heap);
+    if sanitizer::is_there() {
+        sanitizer::begin_switch(&from.fake_frames, true, to.bounds());
+    }
     let mut nowhere = 0;
     // SAFETY: the stack of `to` stopped there; this one is never come back to.
     unsafe { crate::arch::swap(&raw mut nowhere, to.sp.get(), value) };

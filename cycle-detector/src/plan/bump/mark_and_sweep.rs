@@ -35,6 +35,9 @@ pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice
     let mut marker = Marker::of(heap, slice);
     let all = mark(heap, roots, &mut marker);
     roots.clear();
+    if all {
+        heap.note_cycles_of_sample(is_dead);
+    }
     let units = marker.units;
     let survivors = marker.end(heap);
     let freed = all.then(|| heap.sweep(survivors));

@@ -68,6 +68,7 @@ impl DeferredDriver {
 
         self.phase = Phase::Count;
         heap.deferred.counting = true;
+        heap.log_open_objects();
         heap.clock.begin_epoch();
         heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);

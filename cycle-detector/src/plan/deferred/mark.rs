@@ -394,6 +394,8 @@ fn is_unmarked(object: ObjectRef) -> bool {
 
 /// The object is dead; marked survivors lose the references it held, those of a large one later.
 fn condemn(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> i64 {
+    let dies = |object: ObjectRef| object.is_mature() && (is_unmarked(object) || object.has(flag::DEAD));
+    heap.note_cycles(std::iter::once(object), dies);
     if object.has(flag::SPECIAL) {
         heap.reclaim_special_all(&[object]);
     }

@@ -317,6 +317,7 @@ impl Trials {
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
     fn collect_dead(&mut self, heap: &mut Heap, how_many: u64) {
+        heap.note_cycles(dead(&self.nodes), |object| !matches!(cell_of(object), 0 | LIVE));
         if !heap.services.specials.is_empty() {
             self.list_dead_specials();
             heap.reclaim_special_all(&self.worklist);

@@ -34,7 +34,8 @@ impl DeferredDriver {
     /// # Errors
     /// The first [`Violation`].
     pub(crate) fn verify_quiet(&self, heap: &mut Heap) -> Result<(), Violation> {
-        if self.phase != Phase::Idle || self.has_deaths(heap) || !heap.deferred.log.is_empty() {
+        let logged = heap.deferred.log.entries != heap.entries_of_open_objects();
+        if self.phase != Phase::Idle || self.has_deaths(heap) || logged {
             return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
         }
         let released: HashSet<ObjectRef> =
@@ -81,7 +82,11 @@ fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
         }
         let large = object.has(flag::LARGE);
         let clean = if large { heap.large.stamps(object).iter().all(|&stamp| stamp == 0) } else { object.stamp() == 0 };
-        if !clean || !is_armed(object) {
+        if heap.is_open(object) {
+            if clean || is_armed(object) {
+                return Err(wrong("LOG", format!("{} is open and not logged", name(object))));
+            }
+        } else if !clean || !is_armed(object) {
             return Err(wrong("LOG", format!("{} is not clean although the log is empty", name(object))));
         }
         // SAFETY: the trial table of the reserved range is mapped.

@@ -179,6 +179,11 @@ impl Batch {
         let dead: List<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
         dead.iter().for_each(|&object| heap.dismantle(object));
         let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
+        if heap.notes_cycles() {
+            // SAFETY: [OWNED] a block of this heap.
+            let cells = blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells());
+            heap.note_cycles(cells.filter(|cell| cell.meta() != 0), |object| object.meta() != 0 && is_dead(object));
+        }
         match self.forgot_outward {
             false => self.release_outward(heap, trials),
             true => release_outward_of(heap, trials, blocks),

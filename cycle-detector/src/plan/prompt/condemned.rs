@@ -149,6 +149,7 @@ fn release_chunk(heap: &mut Heap) -> Option<i64> {
 
 fn release_at(heap: &mut Heap, place: Place) -> i64 {
     let mut spent = BLOCK_UNITS;
+    heap.note_cycles(suspected_at(place), |object| !MARK.get(object.granule()) && !object.has(prompt_flag::DYING));
     for object in suspected_at(place) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {

@@ -386,6 +386,8 @@ impl ExactTrials {
     }
 
     fn free_members(&self, heap: &mut Heap) {
+        let members = self.members.iter().map(|member| member.object);
+        heap.note_cycles(members, |object| object.has(prompt_flag::DYING));
         let (mut bin, buries) = (Bin::default(), heap.zeal.is_some());
         for member in &self.members {
             heap.free_into(&mut bin, member.object, member.object.meta(), buries);

@@ -16,7 +16,7 @@ mod stop_the_world;
 use super::marker::Marker;
 use crate::evidence::{Evidence, PROMPT};
 use crate::plan::prompt::garbage_cap::GarbageCap;
-use crate::plan::prompt::proof::objects_at;
+use crate::plan::prompt::proof::{is_suspected, objects_at};
 use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
@@ -55,6 +55,12 @@ fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
 
 /// Frees unmarked objects. A reference to an unmarked object is not followed: that one may have been freed before.
 fn sweep(heap: &mut Heap) -> u64 {
+    if heap.notes_cycles() {
+        let mut walk = HeapWalk::default();
+        while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+            heap.note_cycles(objects_at(place), is_suspected);
+        }
+    }
     let (mut walk, mut freed) = (HeapWalk::default(), 0);
     while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
         objects_at(place).for_each(|object| freed += sweep_object(heap, object));

@@ -131,6 +131,55 @@ fn native_code_under_the_address_sanitiser() {
     assert_eq!(outcome, Outcome { status: Some(0), stdout: String::new(), stderr: String::new() });
 }
 
+/// The sanitiser knows the bounds of the stack that runs, by which it forgets frames that a jump passes over; and a stack that is used
+/// again has none that were left on it.
+#[test]
+fn native_code_under_the_address_sanitiser_on_stacks_of_the_program() {
+    let program = "#include <tally_gc.h>
+int jumps(int place);
+static void *run(void *value) {
+    for (int place = 0;; place++)
+        if (jumps(place) != place + 1) return value; else tally_stack_switch(NULL, NULL);
+}
+int main(void) {
+    void *stack = NULL, *other = NULL;
+    TALLY_ROOT(stack, other);
+    for (int i = 0; i < 100; i++) {
+        if (i % 7 == 0) stack = tally_stack_new(run, 0);
+        if (i % 10 == 0) other = tally_stack_new(run, 0);
+        tally_stack_switch(stack, NULL);
+        tally_stack_switch(other, NULL);
+        if (jumps(i) != i + 1 || tally_stack_status(stack) != TALLY_STACK_SUSPENDED) return 1;
+        tally_collect();
+    }
+    return 0;
+}
+";
+    let native = "#include <setjmp.h>
+#include <string.h>
+int jumps(int place) {
+    jmp_buf back;
+    volatile char frame[200];
+    memset((char *)frame, place, sizeof frame);
+    if (setjmp(back)) return frame[place % 200] + 1;
+    longjmp(back, 1);
+}
+";
+    let folder =
+        Folder::with(&[("program.c", program), ("native.c", native), ("plain.c", "int main(void) { return 0; }\n")]);
+    if folder.run("gcc", &["-fsanitize=address", "plain.c", "-o", "plain"]).status != Some(0) {
+        return println!("skipped: there is no gcc with the address sanitiser");
+    }
+    let library = checked_tally().with_file_name("libtally.a");
+    succeed(&folder, tally_word(), &["lower", "program.c", "-o", "lowered.bc"]);
+    succeed(&folder, "llc-22", &["-filetype=obj", "-relocation-model=pic", "lowered.bc", "-o", "program.o"]);
+    let library = library.to_str().unwrap();
+    let arguments = ["-g", "-fsanitize=address", "native.c", "program.o", library, "-no-pie", "-lm", "-o", "program"];
+    succeed(&folder, "gcc", &arguments);
+    let outcome = folder.program(&[("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=1")], &[]);
+    assert_eq!(outcome, Outcome { status: Some(0), stdout: String::new(), stderr: String::new() });
+}
+
 const WITH_LINES: &str = "#include <tally_gc.h>
 typedef struct Node { struct Node *next; long value; } Node;
 TALLY_TYPE(Node, next);

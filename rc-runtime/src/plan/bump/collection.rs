@@ -38,6 +38,7 @@ impl Heap {
         self.statistics.marks += 1;
         self.end_holds_of_left_calls();
         self.services.specials.mark_begins();
+        self.sample_for_cycles();
         for &block in &self.bump.blocks.owned {
             // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.block_words(block) }.fill(0);

@@ -93,6 +93,9 @@ impl Heap {
         if self.is_weak_set(object) && !self.end_weak_set(object, units) {
             return false;
         }
+        if builtin::is_weak_map(object) && !self.end_weak_map(object, units) {
+            return false;
+        }
         while let link @ 1.. = self.first_slot(object) {
             if *units <= 0 {
                 return false;
@@ -122,9 +125,13 @@ impl Heap {
         false
     }
 
-    /// How many weak slots refer to the object or lie in it, members of a weak set among them; `most` if there are more.
+    /// How many weak slots refer to the object or lie in it, members of a weak set and entries of a weak map among them; `most` if there are more.
     pub(crate) fn slots_of(&self, object: ObjectRef, most: i64) -> i64 {
-        let members = if self.is_weak_set(object) { self.weak_set_count(object) as i64 } else { 0 };
+        let members = match () {
+            () if self.is_weak_set(object) => self.weak_set_count(object),
+            () if builtin::is_weak_map(object) => self.weak_map_count(object),
+            () => u64::from(self.is_member(object)),
+        } as i64;
         if members >= most {
             return most;
         }
@@ -157,8 +164,8 @@ impl Heap {
         if record.rest != 0 {
             let rest = self.services.specials.rests.remove(record.rest);
             if rest.map != 0 {
-                let dead = self.services.specials.dead_entries.remove(&rest.map);
-                self.services.specials.dead_entries_of_all -= dead.unwrap_or(0);
+                let state = self.services.specials.maps.remove(&rest.map);
+                self.services.specials.dead_entries_of_all -= state.map_or(0, |state| state.dead);
             }
             self.release_external_bytes(rest.external);
             // Its function runs while others are taken apart. `[RECLAIM]`

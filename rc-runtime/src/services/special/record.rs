@@ -1,10 +1,11 @@
 //! Records of special objects are found, made and tidied.
 
-use super::{AWAITS_FINALIZER, CONDEMNED, LONE, Rest, Special, number_cell};
+use super::{AWAITS_FINALIZER, CONDEMNED, KIND, LONE, Rest, Special, number_cell};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak::links::Link;
+use crate::services::weak_map::is_entry_with_key;
 
 impl Heap {
     /// The object may have a record from now on, or is one of the built-in types that need none.
@@ -40,10 +41,14 @@ impl Heap {
             return number;
         }
         let slots = self.lone_slot(object);
+        let entry = self.entry_of_member(object);
         self.note_special(object);
         let number = self.services.specials.records.insert(Special { slots, ..Special::of(object) });
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = number };
+        if let Some(entry) = entry {
+            self.link_entry(entry, object);
+        }
         number
     }
 
@@ -55,9 +60,9 @@ impl Heap {
         }
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         let number = unsafe { *number_cell(object) };
-        let link = number & !LONE;
+        let link = number & !KIND;
         let is_its = |link: &Link| link.holder_address() == object.address();
-        if number & LONE != 0 && self.services.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
+        if number & KIND == LONE && self.services.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
     }
 
     /// The object has no record, and this one weak slot; 0: none any more.
@@ -84,9 +89,10 @@ impl Heap {
     pub(crate) fn prefetch_first_slot(&self, object: ObjectRef) {
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         let number = unsafe { *number_cell(object) };
-        match number & LONE {
+        match number & KIND {
             0 => self.services.specials.records.prefetch(number),
-            _ => self.services.specials.links.prefetch(number & !LONE),
+            LONE => self.services.specials.links.prefetch(number & !KIND),
+            _ => {}
         }
     }
 
@@ -152,7 +158,8 @@ impl Heap {
             specials.records.remove(number);
             self.set_lone_slot(object, slots);
         }
-        if self.lone_slot(object) == 0 && !crate::services::weak::links::is_linked(object) {
+        let is_linked = crate::services::weak::links::is_linked(object) || is_entry_with_key(object);
+        if !is_linked && self.lone_slot(object) == 0 && !self.is_member(object) {
             object.remove_flags(flag::SPECIAL);
         }
     }

@@ -1,7 +1,8 @@
 //! Entries of a weak map are read, made, removed.
 
+use super::keys::key_of_entry;
 use super::table::{BUCKETS, Table, USED};
-use super::{ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
+use super::{DONE, ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, MapState, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
@@ -19,9 +20,9 @@ impl Heap {
         let number = self.services.specials.maps_made;
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
-        [USED, BUCKETS].into_iter().for_each(|word| map.slot(word).store(0));
+        [USED, BUCKETS, DONE].into_iter().for_each(|word| map.slot(word).store(0));
         self.rest(map).map = number;
-        self.services.specials.dead_entries.insert(number, 0);
+        self.services.specials.maps.insert(number, MapState { map: Some(map), dead: 0 });
         Ok(map)
     }
 
@@ -97,7 +98,7 @@ impl Heap {
 
     /// Number of entries.
     pub fn weak_map_count(&self, map: ObjectRef) -> u64 {
-        map.slot(USED).read() - self.services.specials.dead_entries[&map.slot(NUMBER).read()]
+        map.slot(USED).read() - self.services.specials.maps[&map.slot(NUMBER).read()].dead
     }
 
     /// A position is 0 before the first entry, and else a number of 32 bits for the bucket and one for the place, from 1 on. The
@@ -143,8 +144,27 @@ impl Heap {
     pub(in crate::services::weak_map) fn write_key(&mut self, entry: Entry, key: u64) {
         match entry.mode {
             WeakMode::Values => self.write(entry.object, entry.key(), key),
+            WeakMode::Keys => self.write_weak_key(entry, key),
+            WeakMode::Both => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
+        }
+    }
+
+    fn write_weak_key(&mut self, entry: Entry, key: u64) {
+        if let Some(old) = key_of_entry(entry.object)
+            && self.entry_of_member(old) == Some(entry.object)
+        {
+            entry.key().store(0);
+            self.leave_map(old);
+        }
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        match unsafe { object_of(key) } {
+            Some(object) if self.enter_member(entry.object, object, entry.object.slot(ENTRY_NUMBER).read()) => {
+                entry.key().store(key);
+                self.note_other_key(entry.object);
+            }
             _ => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
         }
+        self.tidy_special(entry.object);
     }
 
     pub(in crate::services::weak_map) fn write_value(&mut self, entry: Entry, value: u64) {
@@ -172,8 +192,8 @@ impl Heap {
     }
 
     pub(in crate::services::weak_map) fn note_dead_entry_of(&mut self, number: u64, change: i64) {
-        if let Some(dead) = self.services.specials.dead_entries.get_mut(&number) {
-            *dead = dead.wrapping_add_signed(change);
+        if let Some(state) = self.services.specials.maps.get_mut(&number) {
+            state.dead = state.dead.wrapping_add_signed(change);
             self.services.specials.dead_entries_of_all =
                 self.services.specials.dead_entries_of_all.wrapping_add_signed(change);
         }

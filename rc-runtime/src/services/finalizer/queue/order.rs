@@ -127,6 +127,10 @@ impl Heap {
 
     /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
     pub(crate) fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
+        if waits && self.is_member(object) {
+            // Its map could.
+            self.make_number(object);
+        }
         if let Some(record) = self.special_of(object) {
             record.set(AWAITS_FINALIZER, waits);
         }
