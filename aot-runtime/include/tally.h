@@ -669,6 +669,8 @@ typedef struct tally_module {
 #define TALLY_MODULE_STATEPOINTS 16u
 /* Bit 1 of the id of a root says that `how` is no descriptor, but for the callback of tally_trace_with. With TALLY_MODULE_TRACE. */
 #define TALLY_MODULE_METADATA 32u
+/* It writes references into objects with the barrier, so that collections may go in slices. With TALLY_MODULE_TRACE. */
+#define TALLY_MODULE_BARRIERS 64u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);

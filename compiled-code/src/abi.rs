@@ -316,7 +316,7 @@ extern "C" fn log_slow(object: u64, slot: u64) {
     if !heap.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {:#x}, {FOREIGN}", object.address()));
     }
-    heap.log_slow(object, slot);
+    heap.note_overwritten(object, slot);
 }
 
 /// `void tally_copy_refs(void *dst_object, void *dst, const void *src, uint64_t n)`: memmove of `n` words with barrier.

@@ -39,6 +39,11 @@ pub trait RootSource: Debug {
     /// It has marked everything.
     fn mark_ends(&mut self) {}
 
+    /// Whether compiled code of this process may write references by plain stores, which no barrier sees. Once true it stays so.
+    fn has_plain_writes(&self) -> bool {
+        false
+    }
+
     /// Returns what the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
     fn units_walked(&self, heap: &Heap) -> u64;
 

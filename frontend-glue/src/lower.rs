@@ -41,6 +41,7 @@ mod options;
 mod origins;
 pub(crate) mod own_copy;
 mod poll;
+pub(crate) mod promised_barrier;
 mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod root_metadata;
@@ -90,6 +91,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    promised_barrier::note(module, &options.gc_names);
     source::infer_roots(module, &options.module_name, options.roots, &options.gc_names)?;
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
@@ -411,10 +413,11 @@ impl<'a> Lowering<'a> {
             let polls;
             (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
             self.report.polls += polls;
+        } else if promised_barrier::has_barrier(self.module, self.plan) {
+            fresh = promised_barrier::fresh_writes(&self.callees, function, flow);
         }
         if self.options.zeal {
-            // After the polls, so that these have the same places as without zeal, and are safepoints like the
-            // others.
+            // After the polls, so that these have the same places as without zeal, and are safepoints like the others.
             zeal::stop_everywhere(&self.builder, &self.callees, function, &self.options.module_name);
         }
         fresh
@@ -441,9 +444,7 @@ impl<'a> Lowering<'a> {
                 let setting = self.allocation_setting();
                 let lower = if kind == Callee::New { allocation::new_object } else { allocation::new_array };
                 let done = lower(&self.builder, &mut self.tables, setting, call, operands);
-                if done == allocation::Allocation::Inline {
-                    self.report.inline_allocations += 1;
-                }
+                self.report.inline_allocations += usize::from(done == allocation::Allocation::Inline);
             }
             Callee::Poll => poll::expand(&self.builder, self.options.context, call, operands),
             _ => bundle::attach(&self.builder, &mut self.thunks, call, operands),
@@ -467,7 +468,7 @@ impl<'a> Lowering<'a> {
         } else if fresh.contains(&call) && !self.options.zeal {
             self.report.fresh_writes += 1;
             barrier::write_plainly(&self.builder, call);
-        } else if !self.plan.has_barrier() {
+        } else if !promised_barrier::has_barrier(self.module, self.plan) {
             self.report.plain_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if repeated.contains(&call) {

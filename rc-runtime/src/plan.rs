@@ -23,7 +23,7 @@ pub enum Plan {
     Deferred,
     /// Everything counted, deaths at the last reference: `gc "refcount-prompt"`.
     Prompt,
-    /// Nothing counted, plain writes, deaths at collections that mark from the roots: for strategies without barriers.
+    /// Nothing counted, deaths at collections that mark from the roots: for strategies without barriers, whose writes are plain stores.
     Trace,
 }
 
@@ -37,7 +37,7 @@ impl Plan {
     /// All plans.
     pub const ALL: [Plan; 3] = [Plan::Deferred, Plan::Prompt, Plan::Trace];
 
-    /// The plans that count references. Their work goes in slices.
+    /// The plans that count references.
     pub const COUNTING: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 
     /// The number by which a lowered module names its plan, in the module flag `tally.lowered`: from 1 on, and never another's.
@@ -81,7 +81,8 @@ impl Plan {
         }
     }
 
-    /// Whether a write of a reference is more than a store. Without a barrier plain stores are as good as writes.
+    /// Whether a write of a reference must be more than a store. Elsewhere plain stores are as good as writes, but a mark in slices needs
+    /// code that promises a barrier.
     pub const fn has_barrier(self) -> bool {
         match self {
             Plan::Deferred | Plan::Prompt => true,

@@ -22,8 +22,8 @@ pub enum Plan {
     Deferred,
     /// Counts are exact; an object outside of cycles dies at the first safepoint after its last reference has gone.
     Prompt,
-    /// Nothing is counted; an object dies at the first collection that finds no way to it from a root. Collections stop
-    /// the program: a pause goal is not kept.
+    /// Nothing is counted; an object dies at a collection that finds no way to it from a root. Collections stop the program, or go in
+    /// slices where a pause goal is set.
     Trace,
 }
 

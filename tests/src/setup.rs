@@ -60,6 +60,8 @@ pub fn setups() -> Vec<Setup> {
     // Until a mark has so many units.
     let marking = |units| HeapOptions { epoch_bytes: 4 << 10, mark_ns: units * MARK_NS_PER_UNIT, ..small(100) };
     let trace = || HeapOptions { plan: Plan::Trace, ..HeapOptions::default() };
+    let sliced_trace =
+        |units| HeapOptions { epoch_bytes: 4 << 10, pause_goal_ns: Some(1), slice_units: Some(units), ..trace() };
     let setup = |name, options| Setup { name, options };
     vec![
         setup("default", HeapOptions::default()),
@@ -98,7 +100,13 @@ pub fn setups() -> Vec<Setup> {
         setup("trace-often", HeapOptions { epoch_bytes: 16 << 10, ..trace() }),
         setup("trace-short-lists", HeapOptions { epoch_bytes: 16 << 10, list_entries_max: Some(3), ..trace() }),
         setup("trace-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..trace() }),
+        setup("trace-slices", sliced_trace(7)),
+        setup(
+            "trace-slices-small-heap",
+            HeapOptions { heap_limit: Some(2 << 20), list_entries_max: Some(30), ..sliced_trace(100) },
+        ),
         setup("trace-zeal", HeapOptions { zeal: true, ..trace() }),
+        setup("trace-slices-zeal", HeapOptions { zeal: true, ..sliced_trace(30) }),
     ]
 }
 

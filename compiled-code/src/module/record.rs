@@ -16,7 +16,7 @@ pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
     /// `plan::MODULE_FLAG_PROMPT` or `MODULE_FLAG_TRACE`, [`MODULE_FLAG_LENDS`], [`MODULE_FLAG_COUNTS`],
-    /// [`MODULE_FLAG_STATEPOINTS`], [`MODULE_FLAG_METADATA`].
+    /// [`MODULE_FLAG_STATEPOINTS`], [`MODULE_FLAG_METADATA`], [`MODULE_FLAG_BARRIERS`].
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -89,6 +89,10 @@ pub const MODULE_FLAG_COUNTS: u32 = 4;
 
 /// Bit of a module record's flags: the stack maps are those of statepoints, whose roots are the bases of pointers.
 pub const MODULE_FLAG_STATEPOINTS: u32 = 16;
+
+/// Bit of a module record's flags, of the trace plan: the module writes references into objects with the barrier, so that a mark may
+/// go in slices beside it.
+pub const MODULE_FLAG_BARRIERS: u32 = 64;
 
 /// One stack root that stack maps name by `id`. A module's table is sorted by it.
 #[repr(C)]

@@ -4,11 +4,12 @@
 use crate::module::loaded;
 use crate::module::names::{self, RootPlaces};
 use crate::module::record::{
-    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, MODULE_VERSION,
-    ModuleRecord, TypeHandle,
+    GlobalRoot, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
+    MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
 use tally_heap::heap::Heap;
@@ -32,6 +33,14 @@ unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
 static MODULES: RwLock<BTreeMap<u64, Registered>> = RwLock::new(BTreeMap::new());
+
+/// A module without a barrier has been registered.
+static PLAIN_WRITES: AtomicBool = AtomicBool::new(false);
+
+/// Before code of the module runs.
+fn note_writes(has_barrier: bool) {
+    PLAIN_WRITES.fetch_or(!has_barrier, Ordering::Release);
+}
 
 fn modules() -> RwLockReadGuard<'static, BTreeMap<u64, Registered>> {
     MODULES.read().unwrap_or_else(PoisonError::into_inner)
@@ -149,7 +158,10 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         descriptors.push(handle.descriptor);
     }
     let counts = record.flags & MODULE_FLAG_COUNTS != 0;
-    modules_mut().insert(module as u64, Registered { descriptors, plan, counts, name, names: record.names as u64 });
+    let has_barrier = plan.has_barrier() || record.flags & MODULE_FLAG_BARRIERS != 0;
+    note_writes(has_barrier);
+    let registered = Registered { descriptors, plan, counts, name, names: record.names as u64 };
+    modules_mut().insert(module as u64, registered);
     global_roots::add(module as u64, globals);
     Ok(())
 }
@@ -163,6 +175,7 @@ pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleErr
     if let Some((other, other_module)) = other_plan(plan) {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
+    note_writes(false);
     modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0 });
     Ok(())
 }
@@ -176,6 +189,11 @@ pub(crate) fn unregister_uncounted(key: u64) {
 pub fn plan() -> Plan {
     let registered = modules().values().next().map(|module| module.plan);
     registered.or(PLAN_OF_HEAPS.get().copied()).unwrap_or_default()
+}
+
+/// Whether code of a module that was registered may write references by plain stores, though it may be gone again.
+pub(crate) fn has_plain_writes() -> bool {
+    PLAIN_WRITES.load(Ordering::Acquire)
 }
 
 /// Whether heaps count what is allocated: a module reads the counters, or no module is registered and native code may
@@ -216,12 +234,14 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
 
 /// The plan that the module was lowered for. A flag that is not known may name another plan, and is refused.
 fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
-    let others = MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS | MODULE_FLAG_STATEPOINTS | MODULE_FLAG_METADATA;
+    let of_trace = MODULE_FLAG_STATEPOINTS | MODULE_FLAG_METADATA | MODULE_FLAG_BARRIERS;
+    let others = MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS | of_trace;
     let plan = Plan::of_module_flags(record.flags & !others).ok_or_else(|| {
         format!(
             "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_TRACE:#x} (trace plan), \
              {MODULE_FLAG_LENDS:#x} (lent roots), {MODULE_FLAG_COUNTS:#x} (objects are counted), \
-             {MODULE_FLAG_STATEPOINTS:#x} (statepoints) and {MODULE_FLAG_METADATA:#x} (metadata of roots) are known",
+             {MODULE_FLAG_STATEPOINTS:#x} (statepoints), {MODULE_FLAG_METADATA:#x} (metadata of roots) and \
+             {MODULE_FLAG_BARRIERS:#x} (barriers) are known",
             record.flags
         )
     })?;

@@ -8,5 +8,5 @@
 //! | `verify` | does the heap look as it should after one? |
 
 pub(crate) mod mark_and_sweep;
-mod marker;
+pub(crate) mod marker;
 pub(crate) mod verify;

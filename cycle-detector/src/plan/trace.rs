@@ -1,21 +1,26 @@
-//! The trace plan: collections that stop the program, mark from the roots, and free all that the mark has not reached.
+//! The trace plan: collections that mark from the roots, and free all that the mark has not reached.
 //!
 //! | room | question |
 //! |---|---|
 //! | `trigger` | how much is allocated between two collections? |
 //! | `collection` | where do its roots come from, and what is noted of it? |
+//! | `sliced` | how does it go in slices, and when is it given up? |
+//! | `judging` | what happens to the dead before they are swept? |
 //!
 //! `plan/bump` has what a collection does: its order, its marker, and the look over the heap after it.
 //!
-//! A collection cannot go in slices: strategies of this plan have no write barrier that would tell a mark what the
-//! program changes meanwhile. So a pause goal is not kept under this plan.
+//! With a pause goal a collection goes in slices, where all compiled code has the write barrier. Code of strategies without one does
+//! not tell a mark what the program changes meanwhile: one module of it, and collections stop the program.
 
 mod collection;
 mod driver;
+mod judging;
+mod sliced;
 mod trigger;
 
 use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;
+use sliced::Sliced;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 use trigger::Trigger;
@@ -28,6 +33,8 @@ pub struct TraceDriver {
     /// Its stops of the program.
     stops: Stops,
     trigger: Trigger,
+    /// A collection in slices.
+    sliced: Sliced,
     /// The roots of a collection. The list is empty between two, and keeps its memory.
     roots: List<ObjectRef>,
 }

@@ -27,6 +27,7 @@ mod resize;
 mod small_range;
 mod stops;
 mod trace_functions;
+mod trace_slices;
 mod trials;
 mod verification;
 mod weak;

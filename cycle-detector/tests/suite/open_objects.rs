@@ -127,6 +127,42 @@ fn open_object_is_held() {
     });
 }
 
+/// Moved by a plain store from the open object into one that an epoch has come to already, at each moment of an epoch in slices; opened
+/// before it, and while it runs.
+#[test]
+fn what_leaves_an_open_object_between_two_slices_survives() {
+    for plan in [Plan::Deferred, Plan::Prompt, Plan::Trace] {
+        for (length, steps) in LENGTHS.into_iter().flat_map(|length| (0..60).map(move |steps| (length, steps))) {
+            for opens_late in [false, true] {
+                let options =
+                    HeapOptions { plan, pause_goal_ns: Some(1), slice_units: Some(20), ..HeapOptions::default() };
+                let mut m = new_mutator(options).expect("address space");
+                let stack = stack(&mut m, length);
+                let keeper = m.allocate(type_of(&NODE)).expect("memory");
+                m.push_root(Some(keeper));
+                let node = m.allocate(type_of(&NODE)).expect("memory");
+                set(&mut m, stack, 16 + (length - 1) * 8, Some(node));
+                m.collect();
+                if !opens_late {
+                    m.heap().open_object(stack);
+                }
+                m.flip();
+                (0..steps).for_each(|_| _ = m.step(20));
+                if opens_late {
+                    m.heap().open_object(stack);
+                }
+                set(&mut m, keeper, 0, Some(node));
+                write(&mut m, stack, true, length - 1, None);
+                while m.step(1000) {}
+                assert!(m.live_objects().contains(&node), "{plan:?}, {length}, {steps} steps, late: {opens_late}");
+                m.heap().close_object(stack);
+                m.truncate_roots(0);
+                nothing_is_left(&mut m);
+            }
+        }
+    }
+}
+
 /// Against a plain list: pushes, pops, moves between the stack and objects, rings, opening and closing, with parts of epochs between.
 #[test]
 fn random_pushes_and_pops() {

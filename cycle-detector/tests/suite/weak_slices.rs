@@ -1,4 +1,4 @@
-//! `[BOUND]` `[WEAK]` Whatever weak slots hang on what dies, no stop lets go of more of them than a slice allows, under both plans; and
+//! `[BOUND]` `[WEAK]` Whatever weak slots hang on what dies, no stop lets go of more of them than a slice allows, under all plans; and
 //! nothing yields what is dead while some of them are left.
 
 use std::cell::{Cell, RefCell};
@@ -94,7 +94,7 @@ fn close_ring(m: &mut Mutator, object: ObjectRef, field: u64, death: Death) {
 /// A part of a collection.
 fn advance(m: &mut Mutator, plan: Plan) {
     match plan {
-        Plan::Deferred => {
+        Plan::Deferred | Plan::Trace => {
             if !m.step(SLICE.into()) {
                 m.flip();
             }
@@ -103,7 +103,6 @@ fn advance(m: &mut Mutator, plan: Plan) {
             m.poll();
             m.collect_for(0);
         }
-        Plan::Trace => unreachable!("collects at once"),
     }
 }
 
@@ -137,7 +136,7 @@ fn collect_in_parts(
 }
 
 fn for_all_deaths(situation: impl Fn(&mut Mutator, (Plan, Death))) {
-    for plan in [Plan::Deferred, Plan::Prompt] {
+    for plan in Plan::ALL {
         for death in [Death::ByCount, Death::Young, Death::InRing] {
             situation(&mut heap(plan), (plan, death));
         }
@@ -225,7 +224,7 @@ fn a_key_of_many_ephemerons_dies_in_slices() {
 /// Only a mark can tell that the keys are dead.
 #[test]
 fn a_map_whose_values_lead_to_their_keys_is_emptied_in_slices() {
-    for plan in [Plan::Deferred, Plan::Prompt] {
+    for plan in Plan::ALL {
         let m = &mut heap(plan);
         let map = m.new_weak_map(WeakMode::Keys).expect("memory");
         m.push_root(Some(map));
@@ -268,7 +267,7 @@ fn a_chain_of_ephemerons_dies_in_slices() {
 /// The mark visits what a key of many ephemerons keeps alive a few at a time, and finds all of it.
 #[test]
 fn a_mark_visits_the_values_of_a_key_in_slices() {
-    for plan in [Plan::Deferred, Plan::Prompt] {
+    for plan in Plan::ALL {
         let m = &mut heap(plan);
         let (key, _) = rooted(m);
         let all = m.allocate_array(type_of(&ARRAY), MANY).expect("memory");

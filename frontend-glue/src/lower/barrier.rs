@@ -20,6 +20,7 @@ use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
+use crate::lower::promised_barrier;
 use tally_heap::plan::Plan;
 
 /// Turns a write (value, object, slot) into a store with the barrier in front.
@@ -62,14 +63,14 @@ fn log_first(builder: &Builder, call_value: Value, object: Value, slot: Value) {
     builder.branch(store_block);
 }
 
-/// Turns a call of `tally_write_pair` (object, pair, first word, second word) into two stores, with the barrier in front where the plan has
-/// one: both words are of one object, or of one chunk of a large one. Another call stays as it is.
+/// Turns a call of `tally_write_pair` (object, pair, first word, second word) into two stores, with the barrier in front where the module
+/// has one: both words are of one object, or of one chunk of a large one. Another call stays as it is.
 pub(super) fn write_pair(builder: &Builder, call: Call, plan: Plan) {
     if call.callee().name() != "tally_write_pair" || call.is_invoke() || global_behind(call.argument(0)).is_some() {
         return;
     }
     let (object, pair) = (call.argument(0), call.argument(1));
-    if plan.has_barrier() {
+    if promised_barrier::has_barrier(builder.module(), plan) {
         log_first(builder, call.value(), object, pair);
     }
     builder.before(call.value());

@@ -23,7 +23,7 @@ mod bases;
 mod local_memory;
 mod needs;
 mod placement;
-mod references;
+pub(in crate::lower) mod references;
 mod token_landings;
 mod typed_pointers;
 mod webs;
@@ -36,6 +36,7 @@ use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::lower::asked_safepoints;
 use crate::lower::options::Roots;
+use crate::lower::promised_barrier;
 use crate::lower::strategy::LOWERED_FLAG;
 use bases::Bases;
 use needs::Needs;
@@ -152,17 +153,21 @@ impl Inference<'_> {
         self.null_accesses(function)
     }
 
+    fn has_barrier(&self) -> bool {
+        promised_barrier::has_barrier(self.builder.module(), self.plan)
+    }
+
     fn function(&mut self, function: Value, written_null: &HandleSet<Value>) {
         self.touch_null(function, written_null);
         self.references.plain_arguments = self.tail_called.contains(&function);
-        self.findings.extend(references::unsupported(self.name, self.references, function, self.plan));
+        self.findings.extend(references::unsupported(self.name, self.references, function, self.has_barrier()));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
         self.separate_results(function);
         let asked = asked_safepoints::places(&self.callees, function);
         asked_safepoints::place(&self.builder, &asked);
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
-        typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.plan.has_barrier());
+        typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.has_barrier());
         asked_bases::answer(&self.builder, &bases, function);
         let needs = Needs::find(&self.callees, &flow, &bases, None);
         let webs = Webs::of(&flow, &bases, &needs);

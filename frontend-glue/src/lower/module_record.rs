@@ -18,6 +18,7 @@ use super::Plan;
 use super::descriptor::Descriptor;
 use super::global_slots::{self, base_global, global_behind};
 use super::named_root::NamedRoot;
+use super::promised_barrier;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::emit::appending::{append_used, prepend_structor};
@@ -27,8 +28,8 @@ use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 use std::rc::Rc;
 use tally_compiled::module::record::{
-    GlobalRoot, METADATA_ROOT, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS,
-    MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
+    GlobalRoot, METADATA_ROOT, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
+    MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 
 /// The tables of the record while they grow.
@@ -130,7 +131,9 @@ impl ModuleTables {
         let statepoints = if self.has_statepoints { MODULE_FLAG_STATEPOINTS } else { 0 };
         let has_metadata = self.roots.iter().any(|(named, _)| named.id & METADATA_ROOT != 0);
         let metadata = if has_metadata { MODULE_FLAG_METADATA } else { 0 };
-        self.plan.module_flags() | lends | statepoints | metadata | if asks { MODULE_FLAG_COUNTS } else { 0 }
+        let promised = !self.plan.has_barrier() && promised_barrier::has_barrier(module, self.plan);
+        let barriers = if promised { MODULE_FLAG_BARRIERS } else { 0 };
+        self.plan.module_flags() | lends | statepoints | metadata | barriers | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
     /// Writes the record with its tables and constructors.

@@ -79,6 +79,13 @@ pub(crate) fn infer_roots(
     inferred::infer(module, inferred::Setting { name, roots, managed, plan, inside_collections })
 }
 
+/// Whether a reference is certain to be stored past the barrier in one of the functions.
+pub(crate) fn stores_past_the_barrier(module: Module, managed: &[Value]) -> bool {
+    let callees = Callees::of(module);
+    let written = raw_stores::written_globals(&callees);
+    managed.iter().any(|&function| !raw_stores::errors(module, "", &callees, &written, function).is_empty())
+}
+
 /// The plan of a function's strategy.
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;

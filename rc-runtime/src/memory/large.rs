@@ -183,13 +183,26 @@ impl LargeSpace {
 
     /// A chunk was logged in epoch `epoch`: it may be written to.
     pub(crate) fn note_logged(&mut self, object: ObjectRef, chunk: u64, epoch: u32) {
+        let granules = self.note_shown(object, chunk, epoch);
+        if !granules.is_empty() {
+            self.logged.push(granules);
+        }
+    }
+
+    /// A chunk may be written to in epoch `epoch`. Returns its granules, whose bits are cleared.
+    pub(crate) fn note_shown(&mut self, object: ObjectRef, chunk: u64, epoch: u32) -> Range<u64> {
         self.stamps(object)[chunk as usize] = epoch;
         let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
         if !granules.is_empty() {
             // SAFETY: [OWNED] a block of this heap.
             unsafe { UNLOGGED.clear_range(granules.start, granules.end) };
-            self.logged.push(granules);
         }
+        granules
+    }
+
+    /// Sets the unlogged bits of young objects from the one with that number on.
+    pub(crate) fn arm_young(&self, from: usize) {
+        self.young[from..].iter().for_each(|&object| arm(object));
     }
 
     /// Gives the object's blocks back.
@@ -213,13 +226,7 @@ impl LargeSpace {
         // SAFETY: [OWNED] a block of this heap.
         self.logged.iter().for_each(|granules| unsafe { UNLOGGED.set_range(granules.start, granules.end) });
         self.logged.clear();
-        for &object in &self.pending {
-            let info = object.type_info();
-            if info.has_references {
-                // SAFETY: [OWNED] a block of this heap.
-                unsafe { UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end) };
-            }
-        }
+        self.pending.iter().for_each(|&object| arm(object));
     }
 
     /// At the end of a collection that marks: no object is young, or all are.
@@ -267,6 +274,15 @@ impl LargeSpace {
     /// Bytes of all runs, with those on their way back.
     pub fn used_bytes(&self) -> u64 {
         (self.blocks + self.leaving.blocks()) * BLOCK_BYTES
+    }
+}
+
+/// Sets the unlogged bits of an object.
+fn arm(object: ObjectRef) {
+    let info = object.type_info();
+    if info.has_references {
+        // SAFETY: [OWNED] a block of this heap.
+        unsafe { UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end) };
     }
 }
 

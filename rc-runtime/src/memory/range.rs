@@ -265,8 +265,8 @@ pub struct BlockInfo {
     pub class: Cell<u8>,
     /// Number of the heap that owns the block.
     pub owner: AtomicU32,
-    /// The other plan's.
-    unused: Cell<u32>,
+    /// Trace plan: the epoch of the last mark in slices that kept its live bits.
+    pub kept: Cell<u32>,
     /// The lists of recyclable blocks that have an entry for the block, a bit each.
     pub listed: Cell<u64>,
 }
@@ -312,7 +312,7 @@ pub unsafe fn clear_block_info(block: u32) {
     info.logged.set(0);
     info.state.set(0);
     info.class.set(0);
-    info.unused.set(0);
+    info.kept.set(0);
     info.listed.set(0);
 }
 

@@ -1,7 +1,7 @@
 //! The trace plan's part of a heap: nothing is counted, and a collection marks from the roots and frees all else.
 //!
 //! It is for strategies of LLVM's document that have no write barrier, and a third opinion beside the two plans that
-//! count: the same program prints the same under it. Writes are plain stores. Objects are allocated as under the
+//! count: the same program prints the same under it. Code may write by plain stores. Objects are allocated as under the
 //! deferred plan, by bumping a cursor through holes of blocks. A collection does not look at dead objects: it builds
 //! the live bits of all blocks anew, a cell for each object that the mark reaches, and the holes are what lies between
 //! (Immix, Blackburn & McKinley 2008, §2, with exact cells instead of lines). Only dead objects that are special, that
@@ -10,11 +10,19 @@
 //! | room | question |
 //! |---|---|
 //! | `lists` | which objects are held, have a finalizer, or are special? |
+//! | `slices` | what does a collection do to blocks and bits if the program runs between its steps? |
+//! | `barrier` | what is shown to its mark? |
+//! | `judging` | what becomes of the dead before they are swept? |
 //!
-//! When a collection is due and how it marks decides `tally-collector`. A collection stops the program.
+//! When a collection is due and how it marks decides `tally-collector`. A collection stops the program, or goes in slices where all
+//! code has the barrier.
 
+mod barrier;
+mod judging;
 mod lists;
+mod slices;
 
+use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, Slot};
 
@@ -28,6 +36,8 @@ pub struct Trace {
     pub(crate) finalizable: List<ObjectRef>,
     /// Objects that were special when they were listed, once each: their bits in the table `BUFFERED` are set.
     pub(crate) special: List<ObjectRef>,
+    /// A collection in slices.
+    pub(crate) slices: slices::Slices,
 }
 
 impl Trace {
@@ -37,18 +47,22 @@ impl Trace {
     }
 }
 
-/// Copies `count` words; the ranges may overlap.
-///
-/// # Safety
-/// `target` names `count` words of an object, `source` as many readable words that such fields may hold.
-pub(crate) unsafe fn copy_words(target: Slot, source: u64, count: u64) {
-    // SAFETY: by the caller's promise.
-    unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
-}
+impl Heap {
+    /// Copies `count` words; the ranges may overlap.
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
+    pub(crate) unsafe fn copy_shown(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        self.show_words(object, target, count);
+        // SAFETY: by the caller's promise.
+        unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+    }
 
-/// Writes `word` to `count` words of `object` from `target` on.
-pub(crate) fn fill_words(object: ObjectRef, target: Slot, word: u64, count: u64) {
-    for index in 0..count {
-        object.slot(target.address() - object.address() + index * 8).store(word);
+    /// Writes `word` to `count` words of `object` from `target` on.
+    pub(crate) fn fill_shown(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        self.show_words(object, target, count);
+        for index in 0..count {
+            object.slot(target.address() - object.address() + index * 8).store(word);
+        }
     }
 }

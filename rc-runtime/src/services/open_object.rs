@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | deferred | logged at once, and again at each flip, all of it | a store: what is logged needs no log `[LOG]` |
 //! | prompt | held | counted as ever: an object that only it holds would be at zero at the next safepoint `[EXACT]` |
-//! | trace | held | a store, as to any object |
+//! | trace | held; all of it is shown to a mark in slices, when it is opened and at the snapshot | a store |
 //!
 //! To the passes of the deferred plan the program has written to it first thing after each flip, so no pass knows of open objects.
 //! A flip costs what the barrier would have cost once, some nanoseconds for each of its references. One that is
@@ -17,6 +17,7 @@ use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::plan::Plan;
+use crate::visit::Part;
 
 /// The open objects of a heap, each with its global handle.
 #[derive(Debug, Default)]
@@ -33,6 +34,7 @@ impl Heap {
         let handle = unsafe { self.new_global(object.address()) };
         self.services.open_objects.open.push((object, handle));
         self.log_open(object);
+        self.show_open(object);
     }
 
     /// It is an object like others again; false if it was not open.
@@ -68,6 +70,20 @@ impl Heap {
             self.log_open(object);
         }
         self.services.open_objects.entries = self.deferred.log.entries;
+    }
+
+    /// Trace plan: a mark in slices has its snapshot. What open objects refer to belongs to it, and no barrier will show it.
+    pub(crate) fn show_open_objects(&mut self) {
+        for place in 0..self.services.open_objects.open.len() {
+            let (object, _) = self.services.open_objects.open[place];
+            self.show_open(object);
+        }
+    }
+
+    fn show_open(&mut self, object: ObjectRef) {
+        if self.shows_overwritten() && !self.is_new(object) {
+            object.type_info().for_each_reference(object, Part::Whole, |target| self.show_in_snapshot(target));
+        }
     }
 
     /// How many entries of the log are those with which open objects began it.

@@ -166,6 +166,10 @@ impl<'ctx> Frontend<'ctx> {
             Plan::Trace => "trace",
             Plan::Deferred => tally_llvm::lower::STRATEGY,
         });
+        if self.plan == Plan::Trace {
+            // As under the other plans a reference is written by [`Body::write`], so that marks may go in slices.
+            function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute("tally-barriers", ""));
+        }
         function
     }
 

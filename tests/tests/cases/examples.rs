@@ -109,7 +109,8 @@ fn runs_trace(example: &Example) -> Result<(), String> {
     if example.is_prompt_only {
         return Ok(());
     }
-    for (level, options) in [("0", &["--epoch-bytes", "64KiB"][..]), ("2", &["--leak-check"])] {
+    let sliced = ["--epoch-bytes", "64KiB", "--pause-goal", "20us"];
+    for (level, options) in [("0", &sliced[..]), ("2", &["--leak-check"])] {
         check_run(example, &[&TRACE[..], &["--opt", level], options].concat())?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! The collector's questions, answered by walks: of the stack that runs, in parts, and of those that have stopped.
 
 use super::{Rest, StackRoots, anchor, take};
+use crate::module::registry;
 use crate::stack::bounds;
 use crate::stack::coroutine::{self, frames};
 use crate::stack::diversion::{self, Removal};
@@ -77,6 +78,10 @@ impl RootSource for StackRoots {
 
     fn note_that_the_program_ran(&mut self) {
         self.program_ran = true;
+    }
+
+    fn has_plain_writes(&self) -> bool {
+        registry::has_plain_writes()
     }
 
     fn mark_begins(&mut self) {

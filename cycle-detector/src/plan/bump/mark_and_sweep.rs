@@ -8,7 +8,7 @@
 //! 4. Ephemerons whose key is still not marked release their values.
 //! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
 //!
-//! Of the trace plan, and of a heap of the deferred plan that marks instead of counting. That gives a mark up when it has
+//! Of the trace plan, where it does not go in slices (`plan/trace/sliced`), and of a heap of the deferred plan that marks instead of counting. That gives a mark up when it has
 //! taken too long, after step 1 or 3. What was found dead by then is dead, and may be found so again. `[BOUND]`
 
 use super::marker::Marker;
@@ -36,7 +36,7 @@ pub(crate) fn mark_and_sweep(heap: &mut Heap, roots: &mut List<ObjectRef>, slice
     let all = mark(heap, roots, &mut marker);
     roots.clear();
     if all {
-        heap.note_cycles_of_sample(is_dead);
+        heap.note_cycles_of_sample(dead(heap));
     }
     let units = marker.units;
     let survivors = marker.end(heap);
@@ -51,9 +51,12 @@ fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bo
     while let Some(root) = roots.pop() {
         marker.show(heap, root);
     }
-    if !marker.finish(heap) {
-        return false;
-    }
+    marker.finish(heap) && judge(heap, marker)
+}
+
+/// Steps 2 to 4, when all that roots reach is marked. False when the slice has ended before.
+fn judge(heap: &mut Heap, marker: &mut Marker) -> bool {
+    let is_dead = dead(heap);
     // Each special object, and each with a finalizer, is looked at.
     if !marker.spend(2 * heap.trace.listed() as u64) {
         return false;
@@ -88,14 +91,16 @@ fn mark(heap: &mut Heap, roots: &mut List<ObjectRef>, marker: &mut Marker) -> bo
     ended
 }
 
-fn is_dead(object: ObjectRef) -> bool {
-    !MARK.get(object.granule())
+/// Returns the test for objects that the mark has not reached, and that are not new.
+pub(crate) fn dead(heap: &Heap) -> impl Fn(ObjectRef) -> bool + Copy + use<> {
+    let new_stamp = heap.trace.new_stamp();
+    move |object| !MARK.get(object.granule()) && (object.is_mature() || object.stamp() != new_stamp)
 }
 
 /// Objects that wait for their finalizers live on with all that they reach. Each that another of them reaches gets the
 /// flag `FOUND`: finalizers that run for owners first leave it to a later collection. False when the slice has ended before.
 fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker) -> bool {
-    let waiting = heap.waiting_for_finalizers().len();
+    let (waiting, is_dead) = (heap.waiting_for_finalizers().len(), dead(heap));
     for place in 0..waiting {
         let object = heap.waiting_for_finalizers()[place];
         object.type_info().for_each_reference(object, Part::Whole, |target| marker.show(heap, target));

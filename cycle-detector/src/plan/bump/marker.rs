@@ -1,4 +1,4 @@
-//! The marker of the trace plan: follows references from living objects until none is left, or until its slice has ended.
+//! The marker of a collection: follows references from living objects until none is left, or until its slice has ended.
 //!
 //! ```text
 //!   show(o):    if o is not marked:  mark o;  push o
@@ -8,6 +8,9 @@
 //! A stack that cannot grow forgets: the object survives at once, and when the stack is empty all survivors are visited
 //! again. A round of that cannot be in vain, since it marks what the forgotten refer to. (Knuth, *The Art of Computer
 //! Programming* 1, §2.3.5, algorithm C.) An ephemeron whose key is not marked waits; it is visited by way of the key.
+//!
+//! A mark in slices goes on in another slice: between two of them the heap has the stack, for what its barrier shows. Such a mark does
+//! not look for what it has forgotten. It follows no object that is new (`plan::trace::slices` of the heap).
 
 use crate::prefetch_queue::PrefetchQueue;
 use crate::slice::{CHUNK_UNITS, Slice};
@@ -28,8 +31,12 @@ pub(crate) struct Marker {
     most: usize,
     /// Marked objects were forgotten.
     forgot: bool,
+    /// They are looked for.
+    searches: bool,
     /// Ephemerons that must not be followed, as far as is known.
     held_back: List<ObjectRef>,
+    /// Large objects whose visit the end of a slice has cut, and the chunk to go on at.
+    cut: List<(ObjectRef, u64)>,
     /// What the mark has reached.
     survivors: Survivors,
     /// References followed, and objects visited.
@@ -47,13 +54,44 @@ impl Marker {
             stack: std::mem::take(&mut heap.mark_stack),
             most: heap.options().list_entries_max.unwrap_or(usize::MAX),
             forgot: false,
+            searches: true,
             held_back: List::new(),
+            cut: List::new(),
             survivors: Survivors { age: heap.survivors_age(), ..Survivors::default() },
             units: 0,
             looked_at: 0,
             next_look: slice.chunk().min(CHUNK_UNITS) as u64,
             slice,
         }
+    }
+
+    /// Goes on in another slice, without looking for what was forgotten.
+    pub(crate) fn begin_slice(&mut self, heap: &mut Heap, slice: Slice) {
+        self.searches = false;
+        self.stack = std::mem::take(&mut heap.mark_stack);
+        (self.looked_at, self.next_look) = (self.units, self.units + slice.chunk().clamp(1, CHUNK_UNITS) as u64);
+        self.slice = slice;
+    }
+
+    /// Ends the slice: the heap has the stack.
+    pub(crate) fn end_slice(&mut self, heap: &mut Heap) {
+        heap.mark_stack = std::mem::take(&mut self.stack);
+    }
+
+    /// The same, and looks for it: all that has survived so far has live bits.
+    pub(crate) fn begin_searching_slice(&mut self, heap: &mut Heap, slice: Slice) {
+        self.begin_slice(heap, slice);
+        self.searches = true;
+    }
+
+    /// What survives, as far as it was visited.
+    pub(crate) fn survivors(&mut self) -> &mut Survivors {
+        &mut self.survivors
+    }
+
+    /// Whether marked objects were forgotten, and not looked for.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.forgot
     }
 
     /// Gives the stack back. Returns what survives.
@@ -106,18 +144,30 @@ impl Marker {
     /// Follows everything. False when the slice has ended before.
     pub(crate) fn finish(&mut self, heap: &mut Heap) -> bool {
         loop {
+            while let Some((object, chunk)) = self.cut.pop() {
+                self.follow_chunks(heap, object, chunk);
+                if self.slice.has_ended() {
+                    return false;
+                }
+            }
             let mut soon = PrefetchQueue::default();
             while let Some(object) = soon.next(|| self.stack.pop()) {
                 self.visit(heap, object);
                 if self.units >= self.next_look && !self.looks() {
+                    soon.drain().for_each(|object| self.visit_later(heap, object));
                     return false;
                 }
             }
-            if !std::mem::take(&mut self.forgot) {
+            if !self.cut.is_empty() {
+                return false;
+            }
+            if !self.forgot || !self.searches {
                 return true;
             }
+            self.forgot = false;
             self.visit_survivors_again(heap);
             if self.slice.has_ended() {
+                self.forgot = true;
                 return false;
             }
         }
@@ -126,6 +176,10 @@ impl Marker {
     /// Notes that a marked object survives, and marks what it refers to.
     #[inline(always)]
     fn visit(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if heap.is_new(object) {
+            self.units += 1;
+            return;
+        }
         if object.has(flag::LARGE | flag::SPECIAL) {
             return self.visit_uncommon(heap, object);
         }
@@ -161,8 +215,13 @@ impl Marker {
         if !object.has(flag::LARGE) {
             return self.follow(heap, object);
         }
-        for chunk in 0..heap.large.stamps(object).len() as u64 {
+        self.follow_chunks(heap, object, 0);
+    }
+
+    fn follow_chunks(&mut self, heap: &mut Heap, object: ObjectRef, from: u64) {
+        for chunk in from..heap.large.stamps(object).len() as u64 {
             if !self.spend(0) {
+                self.forgot |= !self.cut.try_push((object, chunk));
                 return;
             }
             self.follow_part(heap, object, Part::Chunk(chunk));
@@ -193,6 +252,11 @@ impl Marker {
                 self.visit(heap, object);
             }
         });
+    }
+
+    /// Takes the ephemerons that were held back, some more than once.
+    pub(crate) fn take_all_held_back(&mut self) -> List<ObjectRef> {
+        std::mem::take(&mut self.held_back)
     }
 
     /// Takes the ephemerons that were held back, once each.

@@ -15,7 +15,7 @@ use tally_heap::{Heap, ObjectRef};
 pub(crate) fn verify(heap: &mut Heap) -> Result<(), Violation> {
     let (mut objects, mut bytes, mut fault) = (vec![], 0, None);
     let (ages, epoch) = (heap.survivors_age(), heap.clock.epoch);
-    let is_live = |object| is_survivor(object, ages);
+    let is_live = |object| is_survivor(object, ages, epoch);
     heap.for_each_mature(|_, object| {
         objects.push(object);
         bytes += object.type_info().cell_bytes_of(object);
@@ -43,8 +43,12 @@ pub(crate) fn verify(heap: &mut Heap) -> Result<(), Violation> {
     check_statistics(heap, (objects.len() as u64, bytes))
 }
 
-/// Whether the object is one that the last collection has left: mature, or young where all are.
-fn is_survivor(object: ObjectRef, ages: bool) -> bool {
+/// Whether the object is one that the last collection has left, mature, or young where all are; or one that was allocated while it went
+/// in slices.
+fn is_survivor(object: ObjectRef, ages: bool, epoch: u32) -> bool {
+    if ages && !object.is_mature() {
+        return object.stamp() == epoch && !object.has(flag::DEAD);
+    }
     let is_there = object.has(flag::LARGE) || LIVE.get(object.granule());
     is_there && object.is_mature() == ages && !object.has(flag::DEAD)
 }

@@ -1,4 +1,4 @@
-//! A collection of the trace plan. The program stands still.
+//! A collection of the trace plan that stops the program.
 
 use super::TraceDriver;
 use crate::collection_log::Kind;
@@ -27,7 +27,7 @@ impl TraceDriver {
         freed
     }
 
-    fn take_roots(&mut self, heap: &mut Heap) {
+    pub(super) fn take_roots(&mut self, heap: &mut Heap) {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         roots.push_those_outside_the_stack(heap);
         let before = heap.statistics.frames_walked;
@@ -36,8 +36,8 @@ impl TraceDriver {
         self.roots = roots.into_objects();
     }
 
-    fn note_collection(&mut self, heap: &mut Heap, freed: u64, units: u64) {
-        heap.set_poll(heap.zeal.is_some() || heap.services.finalizers.are_ready());
+    pub(super) fn note_collection(&mut self, heap: &mut Heap, freed: u64, units: u64) {
+        self.update_poll(heap);
         heap.statistics.mark_units += units;
         self.stops.report.freed_by_mark = freed;
         self.stops.close_report(heap);

@@ -1,7 +1,8 @@
-//! The heap's requests to its driver under the trace plan: each that does any work is a whole collection.
+//! The heap's requests to its driver under the trace plan: a whole collection, or a slice of one.
 
 use super::TraceDriver;
 use crate::plan::bump::verify::verify;
+use crate::slice::Slice;
 use tally_heap::Heap;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::report::epoch_report::EpochReport;
@@ -19,6 +20,9 @@ impl TraceDriver {
         if !is_due {
             return;
         }
+        if self.slices(heap) || self.sliced.is_running() {
+            return self.zeal_slice(heap);
+        }
         self.collect_now(heap);
         if heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
             && let Err(violation) = verify(heap)
@@ -28,37 +32,68 @@ impl TraceDriver {
     }
 }
 
+impl TraceDriver {
+    /// Collects all that is garbage now.
+    fn collect_all(&mut self, heap: &mut Heap) -> u64 {
+        let before = heap.statistics.freed_objects();
+        self.settle(heap);
+        self.forget_steps();
+        self.collect_now(heap);
+        heap.statistics.freed_objects() - before
+    }
+}
+
 impl EpochDriver for TraceDriver {
     fn on_block_taken(&mut self, heap: &mut Heap) {
         if heap.large.leaving.blocks() != 0 {
             heap.give_back_in_turn();
         }
-        if self.trigger.is_due(heap) && heap.is_running() {
-            self.stopped(heap, TraceDriver::collect_now);
+        if !heap.is_running() {
+            return;
+        }
+        if !self.sliced.is_running() && self.trigger.is_due(heap) {
+            match self.slices(heap) {
+                true => self.begin_in_slices(heap),
+                false => _ = self.stopped(heap, TraceDriver::collect_now),
+            }
+        }
+        if self.sliced.is_running() {
+            self.pace_slices(heap);
         }
     }
 
     fn on_poll(&mut self, heap: &mut Heap) {
-        heap.set_poll(heap.zeal.is_some() || heap.services.finalizers.are_ready());
-        if heap.zeal.is_some() && heap.is_running() {
+        self.update_poll(heap);
+        if !heap.is_running() {
+            return;
+        }
+        if heap.zeal.is_some() {
             self.stopped(heap, TraceDriver::collect_in_zeal);
+        } else if self.sliced.is_running() && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+            self.slice_as_the_heap_says(heap);
         }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
         heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
-        let freed = self.stopped(heap, TraceDriver::collect_now);
+        let freed = self.stopped(heap, TraceDriver::collect_all);
         heap.give_all_back();
         freed
     }
 
-    fn step(&mut self, heap: &mut Heap, _ns: u64) -> bool {
-        self.collect(heap);
-        true
+    fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        let ended = self.stopped(heap, |driver, heap| driver.step_for(heap, ns));
+        if ended {
+            heap.give_all_back();
+        }
+        ended
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        self.stopped(heap, TraceDriver::collect_in_zeal);
+        self.stopped(heap, |driver, heap| match heap.zeal.is_some() {
+            true => driver.collect_in_zeal(heap),
+            false => _ = driver.collect_all(heap),
+        });
     }
 
     /// Does nothing: nothing that a root holds is counted.
@@ -68,18 +103,27 @@ impl EpochDriver for TraceDriver {
     fn frame_is_reached(&mut self, _heap: &mut Heap) {}
 
     fn flip(&mut self, heap: &mut Heap) {
-        self.collect(heap);
+        match self.slices(heap) {
+            true => self.begin_in_slices(heap),
+            false => _ = self.collect(heap),
+        }
     }
 
     fn work(&mut self, heap: &mut Heap, units: i64) {
-        heap.large.leaving.give_back(units);
+        match self.sliced.is_running() {
+            true => self.stopped(heap, |driver, heap| driver.slice(heap, Slice::of_units(units))),
+            false => _ = heap.large.leaving.give_back(units),
+        }
     }
 
     fn has_work(&self, heap: &Heap) -> bool {
-        heap.large.leaving.blocks() != 0
+        self.sliced.is_running() || heap.large.leaving.blocks() != 0
     }
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
+        if self.sliced.is_running() {
+            self.stopped(heap, TraceDriver::collect_all);
+        }
         verify(heap)
     }
 

@@ -16,7 +16,12 @@ pub(super) struct Trigger {
 impl Trigger {
     /// Whether the program has allocated as much since the last collection as lived after it, and an epoch.
     pub(super) fn is_due(&self, heap: &Heap) -> bool {
-        heap.clock.given_bytes >= self.left.max(heap.options().epoch_bytes)
+        heap.clock.given_bytes >= self.due_at(heap)
+    }
+
+    /// Bytes to allocate until then.
+    pub(super) fn due_at(&self, heap: &Heap) -> u64 {
+        self.left.max(heap.options().epoch_bytes)
     }
 
     /// Notes the end of a collection.

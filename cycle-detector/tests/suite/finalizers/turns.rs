@@ -36,8 +36,11 @@ fn safepoint(m: &mut Mutator, plan: Plan) {
             }
         }
         Plan::Prompt => m.poll(),
-        Plan::Trace if m.heap().services.finalizers.queue.is_empty() => m.flip(),
-        Plan::Trace => m.poll(),
+        Plan::Trace => {
+            if !m.step(UNITS.into()) && m.heap().services.finalizers.queue.is_empty() {
+                m.flip();
+            }
+        }
     }
 }
 

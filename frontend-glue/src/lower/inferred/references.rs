@@ -3,7 +3,6 @@
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use crate::lower::global_slots;
-use tally_heap::plan::Plan;
 
 /// The address space of typed references, as in LLVM's `statepoint-example`.
 const TYPED: u32 = 1;
@@ -64,7 +63,7 @@ impl References {
 }
 
 /// Whether these are pointers of address space 1.
-pub(super) fn is_typed(of: Type) -> bool {
+pub(in crate::lower) fn is_typed(of: Type) -> bool {
     TYPED_ONES.is_type(of)
 }
 
@@ -84,13 +83,13 @@ pub(super) fn has_typed(module: Module) -> bool {
 }
 
 /// The instructions of a function that handle references in a way for which no root or barrier can be inferred.
-pub(super) fn unsupported(name: &str, references: References, function: Value, plan: Plan) -> Vec<Diagnostic> {
+pub(super) fn unsupported(name: &str, references: References, function: Value, has_barrier: bool) -> Vec<Diagnostic> {
     let refusal = |instruction: Value| {
         let mut values = instruction.operands().chain([instruction]);
         if values.any(|value| references.in_vector(value.type_of())) {
             return Some(("a vector of references, for which no root is inferred", "keep references in single values"));
         }
-        let is_seen = |slot: Value| plan.has_barrier() || global_slots::global_behind(slot).is_some();
+        let is_seen = |slot: Value| has_barrier || global_slots::global_behind(slot).is_some();
         let is_shared = match instruction.opcode()? {
             Opcode::LLVMStore => {
                 is_typed(instruction.operand(0).type_of())

@@ -39,6 +39,7 @@ fn constants_of_tally_h_are_those_of_the_runtime() {
         ("TALLY_FRAMES_ERLANG", foreign_frames::FRAMES_ERLANG.into()),
         ("TALLY_FRAMES_SHADOW_STACK", foreign_frames::FRAMES_SHADOW_STACK.into()),
         ("TALLY_MODULE_STATEPOINTS", record::MODULE_FLAG_STATEPOINTS.into()),
+        ("TALLY_MODULE_BARRIERS", record::MODULE_FLAG_BARRIERS.into()),
         ("sizeof(tally_type)", size_of::<descriptor::TypeDescriptor>() as u64),
         ("sizeof(tally_module)", size_of::<record::ModuleRecord>() as u64),
         ("sizeof(tally_context_view)", tally_heap::context::CONTEXT_BYTES as u64),

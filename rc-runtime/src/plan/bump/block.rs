@@ -161,6 +161,61 @@ impl BlockSpace {
         arm(&self.pending);
     }
 
+    /// No block is current.
+    pub(crate) fn leave_current(&mut self) {
+        self.current = None;
+    }
+
+    /// How many blocks were opened since the last sweep of all.
+    pub(crate) fn opened(&self) -> usize {
+        self.touched.len()
+    }
+
+    /// Sets the unlogged bits of blocks opened since then, from the one with that number on.
+    pub(crate) fn arm_opened(&self, from: usize) {
+        arm(&self.touched[from..]);
+    }
+
+    /// The epoch of a mark in slices begins: what was opened before is not allocated into any more.
+    pub(crate) fn begin_slices(&mut self) {
+        self.begin_looks();
+        self.touched.clear();
+    }
+
+    /// Clears the live bits of a block, if it may not be opened before its sweep: a mark in slices of that epoch builds them anew. Else
+    /// they are kept: all objects in it have some, but for those that were allocated in that epoch.
+    pub(crate) fn forget_or_keep(&self, block: u32, epoch: u32) {
+        // SAFETY: [OWNED] this heap owns the block.
+        let info = unsafe { &*block_info(block) };
+        match info.state.get() {
+            state::FREE | state::RECYCLABLE => info.kept.set(epoch),
+            state::TOUCHED if info.age.get() == epoch => info.kept.set(epoch),
+            // SAFETY: [OWNED] a block of this heap.
+            _ => unsafe { LIVE.block_words(block) }.fill(0),
+        }
+    }
+
+    /// Whether the live bits of a block were kept in that epoch.
+    pub(crate) fn is_kept(&self, block: u32, epoch: u32) -> bool {
+        // SAFETY: [OWNED] this heap owns the block.
+        unsafe { (*block_info(block)).kept.get() == epoch }
+    }
+
+    /// Sweeps a block, if it was not opened in that epoch, and is not known to be empty.
+    pub(crate) fn sweep_unless_opened_in(&mut self, block: u32, epoch: u32) {
+        // SAFETY: [OWNED] this heap owns the block.
+        let info = unsafe { &*block_info(block) };
+        let is_open = info.state.get() == state::TOUCHED && info.age.get() == epoch;
+        if info.state.get() != state::FREE && !is_open {
+            self.sweep(block);
+        }
+    }
+
+    /// Gives some idle blocks back. Returns what that cost; `None` when that was all.
+    pub(crate) fn give_some_back(&mut self) -> Option<i64> {
+        (self.gives > 0).then(|| self.give_idle_back(1).max(1))
+    }
+
     /// An epoch or a collection begins: no block is current, and idle ones may be given back.
     fn begin_looks(&mut self) {
         self.flips += 1;

@@ -76,7 +76,10 @@ impl Heap {
             let mut at = start;
             while let Some(object) = next_live(at, start + BLOCK_BYTES) {
                 at = object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object);
-                visit(self, object);
+                // Where live bits are kept the dead have some, too.
+                if MARK.get(object.granule()) {
+                    visit(self, object);
+                }
             }
         }
         let mut walk = HeapWalk::default();
@@ -91,9 +94,30 @@ impl Heap {
     pub fn sweep(&mut self, mut survivors: Survivors) -> u64 {
         let before = self.statistics.freed_objects();
         self.quarantine_unmarked();
+        let small_bytes = survivors.bytes;
         self.sweep_large(&mut survivors);
+        let large_bytes = survivors.bytes - small_bytes;
         self.bump.blocks.sweep_all();
         self.keep_hole_open();
+        let allocated = (self.statistics.allocated_objects, self.statistics.allocated_bytes);
+        self.count_survivors(survivors, large_bytes, allocated);
+        self.clock.begin_epoch();
+        self.judge_fragmentation(survivors.young);
+        let freed = self.statistics.freed_objects() - before;
+        self.clear_marks();
+        freed
+    }
+
+    /// The survivors of a collection are all that is left of so many objects and bytes that were allocated; `large_bytes` are those
+    /// of large ones.
+    pub(in crate::plan) fn count_survivors(
+        &mut self,
+        survivors: Survivors,
+        large_bytes: u64,
+        (objects, bytes): (u64, u64),
+    ) {
+        self.large.mature_bytes = large_bytes;
+        self.large.end_collection(!survivors.age);
         let counted = &mut self.statistics;
         counted.epochs += 1;
         counted.promoted_objects += survivors.young;
@@ -103,37 +127,37 @@ impl Heap {
             // All that were mature have died, or are young again.
             false => young = survivors.objects,
         }
-        counted.died_young_objects = counted.allocated_objects.saturating_sub(counted.promoted_objects + young);
+        counted.died_young_objects = objects.saturating_sub(counted.promoted_objects + young);
         (counted.live_objects, counted.live_bytes) = (survivors.objects, survivors.bytes);
-        self.clock.allocated_bytes_at_flip = counted.allocated_bytes;
-        self.clock.begin_epoch();
-        self.judge_fragmentation(survivors.young);
-        let freed = self.statistics.freed_objects() - before;
-        self.clear_marks();
-        freed
+        self.clock.allocated_bytes_at_flip = bytes;
     }
 
     /// Frees the unmarked large objects; the others survive.
     fn sweep_large(&mut self, survivors: &mut Survivors) {
         let mut walk = HeapWalk::default();
-        let (small_bytes, zeal) = (survivors.bytes, self.zeal.is_some());
         while let Some(found) = walk.next_large(&self.large) {
-            let Some(object) = found else { continue };
-            match MARK.get(object.granule()) {
-                true => self.survive(object, survivors),
-                // Zeal keeps the dead.
-                false if zeal => {}
-                false => self.free_large(object),
+            if let Some(object) = found {
+                self.sweep_one_large(object, survivors);
             }
         }
-        self.large.mature_bytes = survivors.bytes - small_bytes;
-        self.large.end_collection(!survivors.age);
+    }
+
+    pub(in crate::plan) fn sweep_one_large(&mut self, object: ObjectRef, survivors: &mut Survivors) {
+        if self.is_new(object) {
+            return;
+        }
+        match MARK.get(object.granule()) {
+            true => self.survive(object, survivors),
+            // Zeal keeps the dead.
+            false if self.zeal.is_some() => {}
+            false => self.free_large(object),
+        }
     }
 
     /// Zeal: poisons the objects that the mark has not reached.
-    fn quarantine_unmarked(&mut self) {
+    pub(in crate::plan) fn quarantine_unmarked(&mut self) {
         let Some(mut zeal) = self.zeal.take() else { return };
-        let dead = zeal.living().into_iter().filter(|object| !MARK.get(object.granule()));
+        let dead = zeal.living().into_iter().filter(|&object| !MARK.get(object.granule()) && !self.is_new(object));
         for object in dead.collect::<Vec<_>>() {
             zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.clock.epoch);
         }

@@ -32,7 +32,8 @@ impl Heap {
     pub(crate) fn step_driver(mut heap: HeapEntry, ns: u64) -> bool {
         // A step gives finalizers their turn now.
         heap.services.finalizers.last_turn = LastTurn::default();
-        if heap.services.finalizers.left_in_set > 0 && heap.services.finalizers.depth() == 0 {
+        let is_free = heap.services.finalizers.depth() == 0 && !heap.trace.slices.judge();
+        if heap.services.finalizers.left_in_set > 0 && is_free {
             Heap::run_finalizers(heap);
             return false;
         }

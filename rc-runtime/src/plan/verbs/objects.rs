@@ -123,10 +123,11 @@ impl Heap {
 
     /// Whether a mark that concerns the object has not reached it.
     #[inline(always)]
-    pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
+    pub fn is_unmarked(&self, object: ObjectRef) -> bool {
         let is_concerned = match self.regime() {
             Plan::Deferred => object.is_mature(),
-            Plan::Prompt | Plan::Trace => true,
+            Plan::Prompt => true,
+            Plan::Trace => !self.is_new(object),
         };
         is_concerned && !MARK.get(object.granule())
     }

@@ -2,7 +2,7 @@
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
-use crate::plan::{Plan, trace};
+use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -12,7 +12,10 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.increment(object),
             Plan::Prompt => object.increment_exact(),
-            Plan::Trace => self.trace.held.push(object),
+            Plan::Trace => {
+                self.show_in_snapshot(object);
+                self.trace.held.push(object);
+            }
         }
     }
 
@@ -121,7 +124,11 @@ impl Heap {
                 slot.store_pair(pair);
             }
             Plan::Prompt => self.write_pair_counted(object, slot, pair),
-            Plan::Trace => slot.store_pair(pair),
+            Plan::Trace => {
+                self.show_overwritten(object, slot);
+                self.show_words(object, slot, 2);
+                slot.store_pair(pair);
+            }
         }
     }
 
@@ -140,7 +147,10 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.write_logged(object, slot, word),
             Plan::Prompt => self.write_counted(object, slot, word),
-            Plan::Trace => slot.store(word),
+            Plan::Trace => {
+                self.show_overwritten(object, slot);
+                slot.store(word);
+            }
         }
     }
 
@@ -153,7 +163,7 @@ impl Heap {
             Plan::Deferred => self.copy_logged(object, target, source, count),
             Plan::Prompt => self.copy_counted(object, target, source, count),
             // SAFETY: by the caller's promise.
-            Plan::Trace => unsafe { trace::copy_words(target, source, count) },
+            Plan::Trace => unsafe { self.copy_shown(object, target, source, count) },
         }
     }
 
@@ -165,15 +175,16 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => self.fill_logged(object, target, word, count),
             Plan::Prompt => self.fill_counted(object, target, word, count),
-            Plan::Trace => trace::fill_words(object, target, word, count),
+            Plan::Trace => self.fill_shown(object, target, word, count),
         }
     }
 
     /// Releases what elements at the payload's `bytes` hold, which are about to go.
     pub(crate) fn release_elements(&mut self, info: &TypeInfo, object: ObjectRef, bytes: std::ops::Range<u64>) {
         match self.plan() {
-            Plan::Deferred | Plan::Trace => {}
+            Plan::Deferred => {}
             Plan::Prompt => self.release_elements_counted(info, object, bytes),
+            Plan::Trace => self.show_bytes(object, bytes),
         }
     }
 
@@ -204,7 +215,16 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => !object.is_mature(),
             Plan::Prompt => false,
-            Plan::Trace => true,
+            Plan::Trace => !self.shows_overwritten() || self.is_new(object),
+        }
+    }
+
+    /// The barrier of compiled code: the unlogged bit of `slot`, which lies in `object`, is set, and the slot is about to be overwritten.
+    pub fn note_overwritten(&mut self, object: ObjectRef, slot: Slot) {
+        match self.plan() {
+            Plan::Deferred => self.log_slow(object, slot),
+            Plan::Prompt => {}
+            Plan::Trace => self.show_overwritten(object, slot),
         }
     }
 }

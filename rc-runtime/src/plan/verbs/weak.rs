@@ -15,7 +15,7 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.upgrade_slow(object),
             Plan::Prompt => self.upgrade_watched(object),
-            Plan::Trace => None,
+            Plan::Trace => self.upgrade_in_slices(object),
         }
     }
 
@@ -25,7 +25,7 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.is_rooted_or_young(object),
             Plan::Prompt => self.is_whole_and_unwatched(object),
-            Plan::Trace => !self.awaits_finalizer(object),
+            Plan::Trace => !self.shows_overwritten() && !self.awaits_finalizer(object),
         }
     }
 
@@ -36,7 +36,10 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.is_rooted_or_young(member),
             Plan::Prompt => self.is_whole_and_unwatched(member),
-            Plan::Trace => !member.has(flag::NON_TRIVIAL) || !self.awaits_finalizer(member),
+            Plan::Trace => {
+                let is_plain = !member.has(flag::NON_TRIVIAL) || !self.awaits_finalizer(member);
+                is_plain && !self.shows_overwritten()
+            }
         }
     }
 
@@ -57,7 +60,7 @@ impl Heap {
         match self.regime() {
             Plan::Deferred => self.show_ephemeron_again(ephemeron),
             Plan::Prompt => self.watch_ephemeron(ephemeron),
-            Plan::Trace => {}
+            Plan::Trace => self.visit_ephemeron_again(ephemeron),
         }
     }
 

@@ -160,6 +160,9 @@ impl Heap {
                 return;
             }
         }
+        if heap.trace.slices.judge() {
+            return heap.request_finalizer_turn();
+        }
         heap.services.finalizers.ready = false;
         Heap::run_post_clear(heap);
         if std::mem::take(&mut heap.services.finalizers.complete) {
@@ -192,6 +195,7 @@ impl Heap {
     /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
     pub(in crate::services::finalizer) fn take_waiting(&mut self) -> Option<ObjectRef> {
         let object = self.services.finalizers.queue.pop_front()?;
+        self.show_in_snapshot(object);
         if self.services.finalizers.unshown > 0 {
             self.services.finalizers.unshown -= 1;
             self.show_to_mark(object);
