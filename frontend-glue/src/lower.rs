@@ -41,7 +41,7 @@ mod options;
 mod origins;
 pub(crate) mod own_copy;
 mod poll;
-pub(crate) mod promised_barrier;
+mod promised_barrier;
 mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod root_metadata;
@@ -413,7 +413,7 @@ impl<'a> Lowering<'a> {
             let polls;
             (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
             self.report.polls += polls;
-        } else if promised_barrier::has_barrier(self.module, self.plan) {
+        } else if strategy::has_barrier(self.module, self.plan) {
             fresh = promised_barrier::fresh_writes(&self.callees, function, flow);
         }
         if self.options.zeal {
@@ -468,7 +468,7 @@ impl<'a> Lowering<'a> {
         } else if fresh.contains(&call) && !self.options.zeal {
             self.report.fresh_writes += 1;
             barrier::write_plainly(&self.builder, call);
-        } else if !promised_barrier::has_barrier(self.module, self.plan) {
+        } else if !strategy::has_barrier(self.module, self.plan) {
             self.report.plain_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if repeated.contains(&call) {

@@ -3,11 +3,14 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::rc::Rc;
 use tally_collector::Mutator;
+use tally_collector::mutator::new_heap;
+use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
-use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
+use tally_heap::{Heap, HeapOptions, ObjectRef, TypeDescriptor};
 use tally_kit::nodes::{NODE, in_finalizer, new_mutator, nothing_is_left, set, type_of};
 
 /// Any number of references.
@@ -402,4 +405,79 @@ fn heap_that_allocates_collects_in_slices_by_itself_and_does_not_grow_without_bo
     let live = 20_000 * 32;
     assert!(m.heap().used_bytes() < 5 * live, "{} bytes of {live}", m.heap().used_bytes());
     end(m);
+}
+
+/// The roots of a test, and whether a module with plain stores has been loaded.
+#[derive(Debug)]
+struct Modules {
+    roots: Rc<Cell<Option<ObjectRef>>>,
+    plain: Rc<Cell<bool>>,
+}
+
+impl RootSource for Modules {
+    fn begin(&mut self, heap: &mut Heap, _frames: usize, into: &mut RootList) -> Headway {
+        self.roots.get().into_iter().for_each(|object| into.push(heap, object, &|| "the test's".to_owned()));
+        Headway::Done
+    }
+
+    fn go_on(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
+        Headway::Done
+    }
+
+    fn has_rest(&self) -> bool {
+        false
+    }
+
+    fn has_plain_writes(&self) -> bool {
+        self.plain.get()
+    }
+
+    fn note_that_the_program_ran(&mut self) {}
+
+    fn units_walked(&self, _heap: &Heap) -> u64 {
+        0
+    }
+
+    fn unwinder_steps(&self) -> u64 {
+        0
+    }
+
+    fn end(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn module_with_plain_stores_that_is_loaded_while_the_mark_runs() {
+    let (roots, plain) = (Rc::default(), Rc::default());
+    let modules = Modules { roots: Rc::clone(&roots), plain: Rc::clone(&plain) };
+    let options =
+        HeapOptions { plan: Plan::Trace, pause_goal_ns: Some(1), slice_units: Some(UNITS), ..HeapOptions::default() };
+    // SAFETY: [HELD] the test's root is the only one, and no other object is used after a safepoint.
+    let mut heap = unsafe { new_heap(options, Box::new(modules)) }.expect("address space");
+    let node = |heap: &mut Heap| heap.allocate_cell(type_of(&NODE).info(), 0).expect("memory");
+    for _ in 0..1_000 {
+        let object = node(&mut heap);
+        object.slot(0).store(roots.get().map_or(0, ObjectRef::address));
+        roots.set(Some(object));
+    }
+    heap.with_driver(|driver, heap| driver.flip(heap));
+    while heap.mark_phase() != MarkPhase::Discovers {
+        heap.with_driver(|driver, heap| driver.work(heap, 1));
+    }
+    let new = node(&mut heap);
+    plain.set(true);
+    // Its code takes the end of the list off, and stores it where the mark has been: no barrier tells.
+    let first = roots.get().expect("a list");
+    let second = target(first, 0).expect("a list");
+    let rest = second.slot(0).read();
+    second.slot(0).store(0);
+    new.slot(8).store(rest);
+    first.slot(8).store(new.address());
+    heap.with_driver(|driver, heap| driver.work(heap, 1));
+    assert_eq!((heap.mark_phase(), heap.statistics.marks_aborted), (MarkPhase::Off, 1));
+    let mut live = 0;
+    heap.for_each_known(|_, _| live += 1);
+    assert_eq!(live, 1_001);
+    heap.with_driver(|driver, heap| driver.verify(heap)).expect("a heap in order");
 }

@@ -24,6 +24,7 @@ mod local_memory;
 mod needs;
 mod placement;
 pub(in crate::lower) mod references;
+pub(crate) mod statepoints_instead;
 mod token_landings;
 mod typed_pointers;
 mod webs;
@@ -36,8 +37,7 @@ use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::lower::asked_safepoints;
 use crate::lower::options::Roots;
-use crate::lower::promised_barrier;
-use crate::lower::strategy::LOWERED_FLAG;
+use crate::lower::strategy::{self, LOWERED_FLAG};
 use bases::Bases;
 use needs::Needs;
 use references::References;
@@ -154,7 +154,7 @@ impl Inference<'_> {
     }
 
     fn has_barrier(&self) -> bool {
-        promised_barrier::has_barrier(self.builder.module(), self.plan)
+        strategy::has_barrier(self.builder.module(), self.plan)
     }
 
     fn function(&mut self, function: Value, written_null: &HandleSet<Value>) {

@@ -18,9 +18,9 @@ use super::Plan;
 use super::descriptor::Descriptor;
 use super::global_slots::{self, base_global, global_behind};
 use super::named_root::NamedRoot;
-use super::promised_barrier;
 use super::roots::Root;
 use super::runtime::declare;
+use super::strategy;
 use crate::emit::appending::{append_used, prepend_structor};
 use crate::llvm::{Builder, HandleMap, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
@@ -131,7 +131,7 @@ impl ModuleTables {
         let statepoints = if self.has_statepoints { MODULE_FLAG_STATEPOINTS } else { 0 };
         let has_metadata = self.roots.iter().any(|(named, _)| named.id & METADATA_ROOT != 0);
         let metadata = if has_metadata { MODULE_FLAG_METADATA } else { 0 };
-        let promised = !self.plan.has_barrier() && promised_barrier::has_barrier(module, self.plan);
+        let promised = !self.plan.has_barrier() && strategy::has_barrier(module, self.plan);
         let barriers = if promised { MODULE_FLAG_BARRIERS } else { 0 };
         self.plan.module_flags() | lends | statepoints | metadata | barriers | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }

@@ -9,7 +9,7 @@
 
 use super::fresh;
 use super::inferred::references::is_typed;
-use super::strategy::{PROMPT_STRATEGY, STRATEGY};
+use super::strategy::{BARRIER_FLAG, PROMPT_STRATEGY, STRATEGY};
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::LazyFlow;
 use crate::llvm::call::Call;
@@ -21,21 +21,14 @@ use crate::verify::source;
 const PROMISE: &str = "tally-barriers";
 /// Makes objects that programs for other collectors fill by plain stores.
 const UNTYPED: &str = "llvm_gc_allocate";
-/// The module flag of a module whose promise holds, while it is lowered.
-const FLAG: &str = "tally.barriers";
 
 /// Notes in the module whether its promise holds; before roots are inferred.
 pub(super) fn note(module: Module, gc_names: &[(String, Plan)]) {
     let managed = source::managed_functions(module, gc_names);
     let is_traced = managed.first().is_some_and(|&function| !source::plan_of(function, gc_names).has_barrier());
     if is_traced && managed.iter().copied().all(promises) && is_kept(module, &managed, gc_names) {
-        module.set_flag(FLAG, 1);
+        module.set_flag(BARRIER_FLAG, 1);
     }
-}
-
-/// Whether writes of references are more than stores in a module of that plan.
-pub(crate) fn has_barrier(module: Module, plan: Plan) -> bool {
-    plan.has_barrier() || module.flag(FLAG) == Some(1)
 }
 
 /// The writes into objects that were allocated since the last safepoint, which need no barrier.

@@ -16,3 +16,11 @@ pub const LOWERED_FLAG: &str = "tally.lowered";
 pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
     Plan::of_code(module.flag(LOWERED_FLAG)?)
 }
+
+/// The module flag of a module of the trace plan that writes by the barrier, while it is lowered.
+pub(crate) const BARRIER_FLAG: &str = "tally.barriers";
+
+/// Whether writes of references are more than stores in a module of that plan.
+pub(crate) fn has_barrier(module: Module, plan: Plan) -> bool {
+    plan.has_barrier() || module.flag(BARRIER_FLAG) == Some(1)
+}

@@ -74,6 +74,9 @@ pub(crate) fn infer_roots(
     }
     let managed = managed_functions(module, gc_names);
     let Some(&first) = managed.first() else { return Ok(()) };
+    if foreign::are_of_statepoints(&managed) && inferred::statepoints_instead::put_in(module, &managed) {
+        return Ok(());
+    }
     let plan = plan_of(first, gc_names);
     let inside_collections = inside_collections::called(module);
     inferred::infer(module, inferred::Setting { name, roots, managed, plan, inside_collections })

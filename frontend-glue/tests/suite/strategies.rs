@@ -2,12 +2,14 @@
 //! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
 //! looks at what its roots hold. Below are the same strategies as stock tools compile them.
 
+mod in_slices;
 mod shadow_stack;
 mod shapes_of_llvm;
 mod statepoints;
 mod stock;
 mod tables;
 mod typed_by_roots;
+mod vectors;
 
 use tally_kit::folder::Folder;
 

@@ -12,19 +12,17 @@
 //! | `lists` | which objects are held, have a finalizer, or are special? |
 //! | `slices` | what does a collection do to blocks and bits if the program runs between its steps? |
 //! | `barrier` | what is shown to its mark? |
-//! | `judging` | what becomes of the dead before they are swept? |
+//! | `slices/judging` | what becomes of the dead before they are swept? |
 //!
 //! When a collection is due and how it marks decides `tally-collector`. A collection stops the program, or goes in slices where all
 //! code has the barrier.
 
 mod barrier;
-mod judging;
 mod lists;
 mod slices;
 
-use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::object::{ObjectRef, Slot};
+use crate::object::ObjectRef;
 
 /// The trace plan's part of a heap.
 #[derive(Debug, Default)]
@@ -45,24 +43,11 @@ impl Trace {
     pub fn listed(&self) -> usize {
         self.special.len() + self.finalizable.len() + self.held.len()
     }
-}
 
-impl Heap {
-    /// Copies `count` words; the ranges may overlap.
-    ///
-    /// # Safety
-    /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
-    pub(crate) unsafe fn copy_shown(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
-        self.show_words(object, target, count);
-        // SAFETY: by the caller's promise.
-        unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
-    }
-
-    /// Writes `word` to `count` words of `object` from `target` on.
-    pub(crate) fn fill_shown(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
-        self.show_words(object, target, count);
-        for index in 0..count {
-            object.slot(target.address() - object.address() + index * 8).store(word);
-        }
+    /// The stamp of objects that were allocated since the snapshot of a running collection; 0, which no young object has, if
+    /// there is none.
+    #[inline(always)]
+    pub fn new_stamp(&self) -> u32 {
+        self.slices.new_stamp
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Marker {
     forgot: bool,
     /// They are looked for.
     searches: bool,
+    /// It goes in slices, and there are new objects.
+    is_sliced: bool,
     /// Ephemerons that must not be followed, as far as is known.
     held_back: List<ObjectRef>,
     /// Large objects whose visit the end of a slice has cut, and the chunk to go on at.
@@ -55,6 +57,7 @@ impl Marker {
             most: heap.options().list_entries_max.unwrap_or(usize::MAX),
             forgot: false,
             searches: true,
+            is_sliced: false,
             held_back: List::new(),
             cut: List::new(),
             survivors: Survivors { age: heap.survivors_age(), ..Survivors::default() },
@@ -67,7 +70,7 @@ impl Marker {
 
     /// Goes on in another slice, without looking for what was forgotten.
     pub(crate) fn begin_slice(&mut self, heap: &mut Heap, slice: Slice) {
-        self.searches = false;
+        (self.is_sliced, self.searches) = (true, false);
         self.stack = std::mem::take(&mut heap.mark_stack);
         (self.looked_at, self.next_look) = (self.units, self.units + slice.chunk().clamp(1, CHUNK_UNITS) as u64);
         self.slice = slice;
@@ -143,6 +146,13 @@ impl Marker {
 
     /// Follows everything. False when the slice has ended before.
     pub(crate) fn finish(&mut self, heap: &mut Heap) -> bool {
+        match self.is_sliced {
+            true => self.finish_as::<true>(heap),
+            false => self.finish_as::<false>(heap),
+        }
+    }
+
+    fn finish_as<const SLICED: bool>(&mut self, heap: &mut Heap) -> bool {
         loop {
             while let Some((object, chunk)) = self.cut.pop() {
                 self.follow_chunks(heap, object, chunk);
@@ -152,7 +162,7 @@ impl Marker {
             }
             let mut soon = PrefetchQueue::default();
             while let Some(object) = soon.next(|| self.stack.pop()) {
-                self.visit(heap, object);
+                self.visit::<SLICED>(heap, object);
                 if self.units >= self.next_look && !self.looks() {
                     soon.drain().for_each(|object| self.visit_later(heap, object));
                     return false;
@@ -165,7 +175,7 @@ impl Marker {
                 return true;
             }
             self.forgot = false;
-            self.visit_survivors_again(heap);
+            self.visit_survivors_again::<SLICED>(heap);
             if self.slice.has_ended() {
                 self.forgot = true;
                 return false;
@@ -175,8 +185,8 @@ impl Marker {
 
     /// Notes that a marked object survives, and marks what it refers to.
     #[inline(always)]
-    fn visit(&mut self, heap: &mut Heap, object: ObjectRef) {
-        if heap.is_new(object) {
+    fn visit<const SLICED: bool>(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if SLICED && heap.is_new(object) {
             self.units += 1;
             return;
         }
@@ -245,11 +255,11 @@ impl Marker {
 
     /// Visits everything that is marked once more.
     #[cold]
-    fn visit_survivors_again(&mut self, heap: &mut Heap) {
+    fn visit_survivors_again<const SLICED: bool>(&mut self, heap: &mut Heap) {
         self.held_back.clear();
         heap.for_each_survivor(|heap, object| {
             if self.units < self.next_look || self.looks() {
-                self.visit(heap, object);
+                self.visit::<SLICED>(heap, object);
             }
         });
     }

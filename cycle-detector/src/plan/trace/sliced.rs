@@ -29,13 +29,10 @@ use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::dead;
 use crate::plan::bump::marker::Marker;
 use crate::plan::bump::verify::verify;
-use crate::slice::Slice;
+use crate::slice::{OBJECTS_PER_STEP, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::plan::bump::collection::Survivors;
-
-/// Units of a slice under zeal.
-const ZEAL_UNITS: i64 = 64;
 
 #[derive(Debug, Default)]
 enum Stage {
@@ -171,7 +168,7 @@ impl TraceDriver {
     /// Under zeal: a slice, or the first of another collection. What was done is verified when one has ended.
     pub(super) fn zeal_slice(&mut self, heap: &mut Heap) {
         self.begin_in_slices(heap);
-        let units = heap.options().slice_units.map_or(ZEAL_UNITS, i64::from);
+        let units = heap.options().slice_units.map_or(OBJECTS_PER_STEP as i64, i64::from);
         self.slice(heap, Slice::of_units(units));
         if !self.sliced.is_running()
             && let Err(violation) = verify(heap)

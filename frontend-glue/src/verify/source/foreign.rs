@@ -5,7 +5,8 @@
 //! `"ocaml"` or `"erlang"` that allocates on Tally's heap is compiled by Tally instead, for the trace plan: these strategies
 //! mark roots by `llvm.gcroot` and have no barrier. The two others have no `llvm.gcroot`: where `opt
 //! -passes=rewrite-statepoints-for-gc` has put in statepoints, these name the roots, and are read from LLVM's stack maps;
-//! where it has not, references are of type `ptr addrspace(1)`, and Tally infers their roots. What Tally does not compile is
+//! where it has not, references are of type `ptr addrspace(1)`, and Tally infers their roots, or runs that pass itself
+//! (`lower/inferred/statepoints_instead.rs`). What Tally does not compile is
 //! refused beside its allocator; `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by
 //! collections.
 
@@ -38,6 +39,11 @@ pub(super) fn plan_of(strategy: &str, module: Module) -> Option<Plan> {
     let is_compiled = || COMPILED.contains(&strategy) || is_before_statepoints();
     let is_known = COMPILED.contains(&strategy) || OF_STATEPOINTS.contains(&strategy);
     (is_known && allocates(module) && is_compiled()).then_some(Plan::Trace)
+}
+
+/// Whether LLVM compiles all these functions to statepoints, if Tally does not.
+pub(super) fn are_of_statepoints(functions: &[Value]) -> bool {
+    functions.iter().all(|function| function.gc().is_some_and(|gc| OF_STATEPOINTS.contains(&gc.as_str())))
 }
 
 fn uses_statepoints(module: Module) -> bool {

@@ -206,7 +206,7 @@ const DECLARATIONS: &str = "declare void @llvm.gcroot(ptr, ptr)\ndeclare void @l
     declare ptr @llvm.gcread(ptr, ptr)\ndeclare void @tally_collect()\n";
 
 /// As frontends write it, without statepoints: roots are inferred.
-const WITHOUT_STATEPOINTS: [Shape; 8] = [
+const WITHOUT_STATEPOINTS: [Shape; 10] = [
     (
         "deoptimisation state",
         "define i64 @f(ptr addrspace(1) %p) gc \"statepoint-example\" {
@@ -264,7 +264,7 @@ const WITHOUT_STATEPOINTS: [Shape; 8] = [
         "define <2 x ptr addrspace(1)> @f(<2 x ptr addrspace(1)> %p) gc \"statepoint-example\" {
         call void @llvm_gc_collect()
         ret <2 x ptr addrspace(1)> %p }",
-        Some("a vector of references"),
+        None,
     ),
     (
         "a vector of references within an aggregate",
@@ -273,6 +273,23 @@ const WITHOUT_STATEPOINTS: [Shape; 8] = [
         %n = extractvalue { i64, <2 x ptr addrspace(1)> } %p, 0
         ret i64 %n }",
         Some("a vector of references"),
+    ),
+    (
+        "a vector of references beside a variable that holds one",
+        "define <2 x ptr addrspace(1)> @f(<2 x ptr addrspace(1)> %p, ptr addrspace(1) %q) gc \"statepoint-example\" {
+        %v = alloca ptr addrspace(1)
+        store ptr addrspace(1) %q, ptr %v
+        call void @llvm_gc_collect()
+        ret <2 x ptr addrspace(1)> %p }",
+        Some("a vector of references"),
+    ),
+    (
+        "code that is left for an interpreter",
+        "declare i64 @llvm.experimental.deoptimize.i64(...)
+      define i64 @f(ptr addrspace(1) %p) gc \"statepoint-example\" {
+        %x = call i64 (...) @llvm.experimental.deoptimize.i64(i32 3) [ \"deopt\"(ptr addrspace(1) %p) ]
+        ret i64 %x }",
+        None,
     ),
     (
         "atomic and volatile stores into an object, which has no barrier",

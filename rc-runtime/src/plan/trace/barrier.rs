@@ -69,6 +69,24 @@ impl Heap {
         self.show_bytes(object, start..start + count * 8);
     }
 
+    /// Copies `count` words; the ranges may overlap.
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
+    pub(crate) unsafe fn copy_shown(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        self.show_words(object, target, count);
+        // SAFETY: by the caller's promise.
+        unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+    }
+
+    /// Writes `word` to `count` words of `object` from `target` on.
+    pub(crate) fn fill_shown(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        self.show_words(object, target, count);
+        for index in 0..count {
+            object.slot(target.address() - object.address() + index * 8).store(word);
+        }
+    }
+
     fn show_part(&mut self, object: ObjectRef, part: Part) {
         object.type_info().for_each_reference(object, part, |target| self.show_in_snapshot(target));
     }

@@ -17,38 +17,14 @@
 //! gets another key before it is emptied: these are shown, and live on. A key that finalizers need is marked in the end, and an upgrade
 //! yields it then.
 
-use super::slices::Slices;
+use super::Judging;
 use crate::heap::Heap;
 use crate::mark_phase::MarkPhase;
-use crate::memory::list::List;
 use crate::memory::range::BUFFERED;
-use crate::object::{ObjectRef, flag};
+use crate::object::flag;
 
 /// An object that was met in the list of registered ones. Where nothing is counted no object has the flag for another reason.
 const LISTED: u32 = flag::ROOTED;
-
-/// How far the dead are judged.
-#[derive(Debug, Default)]
-pub(crate) struct Judging {
-    /// The next in the list that is gone through, and how many of it stay.
-    at: usize,
-    kept: usize,
-    /// Registered objects, taken off their list.
-    registered: List<ObjectRef>,
-}
-
-impl Judging {
-    fn begin_list(&mut self) {
-        (self.at, self.kept) = (0, 0);
-    }
-}
-
-impl Slices {
-    /// Whether the dead are known, and finalizers wait until all is judged.
-    pub(crate) fn judge(&self) -> bool {
-        self.judges
-    }
-}
 
 impl Heap {
     /// All that was reachable at the snapshot is marked: what is not marked is dead.
