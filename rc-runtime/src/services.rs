@@ -1,5 +1,6 @@
 //! Services for languages beside objects: weak references, ephemerons, finalizers, handles, limits, and requests of a host.
 pub mod builtin;
+pub mod collector_mode;
 pub mod control;
 pub mod coroutine;
 pub mod ephemeron;
@@ -21,6 +22,7 @@ pub mod weak_map;
 pub mod weak_set;
 
 use crate::object::ObjectRef;
+use collector_mode::CollectorMode;
 use coroutine::Coroutines;
 use external::External;
 use finalizer::Finalizers;
@@ -50,7 +52,7 @@ pub struct Services {
     /// Objects that are written to without a barrier.
     pub(crate) open_objects: OpenObjects,
     /// What the program has said of its objects.
-    pub(crate) collector_mode: control::CollectorMode,
+    pub(crate) collector_mode: CollectorMode,
 }
 
 impl Services {

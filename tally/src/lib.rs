@@ -261,7 +261,7 @@ pub use tally_heap::report::histogram::Histogram;
 pub use tally_heap::report::statistics::Statistics;
 /// The argument of [`Scope::set_collector_mode`].
 #[doc(inline)]
-pub use tally_heap::services::control::CollectorMode;
+pub use tally_heap::services::collector_mode::CollectorMode;
 /// The result of [`Heap::leak_report`].
 ///
 /// ```

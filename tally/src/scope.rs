@@ -16,7 +16,7 @@ use std::time::Duration;
 use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::report::statistics::Statistics;
-use tally_heap::services::control::CollectorMode;
+use tally_heap::services::collector_mode::CollectorMode;
 use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
 
 /// The right to use a heap; its handles end with it.

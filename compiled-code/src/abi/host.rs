@@ -11,7 +11,7 @@ use tally_heap::heap::Heap;
 use tally_heap::heap::HeapEntry;
 use tally_heap::object::ObjectRef;
 use tally_heap::report::statistics::Statistics;
-use tally_heap::services::control::CollectorMode;
+use tally_heap::services::collector_mode::CollectorMode;
 use tally_heap::services::inventory::OfType;
 use tally_heap::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 

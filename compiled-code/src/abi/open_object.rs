@@ -7,8 +7,10 @@ use tally_heap::object::ObjectRef;
 
 /// The object at an address that the program has named.
 fn addressed(object: u64, function: &str) -> ObjectRef {
-    // SAFETY: [ALONE] borrowed for this statement alone; the address is in the range.
-    if !range::in_heap(object) || !unsafe { thread_heap().owns_address(object) } {
+    // SAFETY: [ALONE] borrowed for this function alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [MAPPED] the address is in the range.
+    if !range::in_heap(object) || !unsafe { heap.owns_address(object) } {
         fatal::stop(STATUS_USAGE, &format!("{function}: {object:#x} is not an object of this thread's heap"));
     }
     // SAFETY: [HEADER] the program names objects.

@@ -36,14 +36,16 @@ pub fn is_there() -> bool {
 #[cold]
 pub fn begin_switch(from: &Cell<*mut c_void>, has_finished: bool, to: Range<u64>) {
     // SAFETY: takes nothing, and returns an address.
-    let (start, finish) = unsafe { (start_switch(), finish_switch()) };
+    let start = unsafe { start_switch() };
+    // SAFETY: takes nothing, and returns an address.
+    let finish = unsafe { finish_switch() };
     if start.is_null() || finish.is_null() {
         return;
     }
-    // SAFETY: the sanitizer's functions, of these types.
-    let (start, finish) = unsafe {
-        (std::mem::transmute::<*const c_void, Start>(start), std::mem::transmute::<*const c_void, Finish>(finish))
-    };
+    // SAFETY: the sanitizer's function, of this type.
+    let start = unsafe { std::mem::transmute::<*const c_void, Start>(start) };
+    // SAFETY: the sanitizer's function, of this type.
+    let finish = unsafe { std::mem::transmute::<*const c_void, Finish>(finish) };
     if IS_BEGUN.replace(true) {
         // SAFETY: the stack that runs, which that switch has led to; bounds are not asked for.
         unsafe { finish(from.get(), std::ptr::null_mut(), std::ptr::null_mut()) };
@@ -57,13 +59,11 @@ pub fn begin_switch(from: &Cell<*mut c_void>, has_finished: bool, to: Range<u64>
 pub fn forget_frames(memory: Range<u64>) {
     // SAFETY: takes nothing, and returns an address.
     let unpoison = unsafe { unpoison() };
-    if !unpoison.is_null() {
-        // SAFETY: the sanitizer's function, of this type, and memory that is mapped.
-        unsafe {
-            std::mem::transmute::<*const c_void, Unpoison>(unpoison)(
-                memory.start as *const c_void,
-                (memory.end - memory.start) as usize,
-            );
-        }
+    if unpoison.is_null() {
+        return;
     }
+    // SAFETY: the sanitizer's function, of this type.
+    let unpoison = unsafe { std::mem::transmute::<*const c_void, Unpoison>(unpoison) };
+    // SAFETY: memory that is mapped.
+    unsafe { unpoison(memory.start as *const c_void, (memory.end - memory.start) as usize) };
 }

@@ -14,6 +14,7 @@ use crate::at_work::AT_WORK;
 use crate::epoch_driver;
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::range;
+use crate::services::collector_mode::CollectorMode;
 use std::time::Instant;
 
 /// No epoch comes more often.
@@ -25,17 +26,6 @@ pub(crate) const SLICE_NS_MIN: u64 = 10_000;
 
 /// Time of a step for a byte of allocation: passes do a unit of work for each four bytes, and that takes eight nanoseconds.
 const STEP_NS_PER_BYTE: u64 = 2;
-
-/// What a program may say of its objects. Every plan decides by itself what it looks at and when, so nothing depends on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[repr(u32)]
-pub enum CollectorMode {
-    /// The collector works in small steps.
-    #[default]
-    Incremental = 1,
-    /// Most objects die young.
-    Generational = 2,
-}
 
 /// Bit of `Heap::stopped`: the program has asked for it.
 const BY_PROGRAM: u8 = 1;

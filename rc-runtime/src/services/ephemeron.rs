@@ -31,7 +31,7 @@ use crate::services::builtin;
 use crate::services::special::SLOT_UNITS;
 use crate::services::weak::WeakKind;
 use crate::services::weak::links::Node;
-use crate::services::weak_map::key_of_entry;
+use crate::services::weak_map::keys::key_of_entry;
 use crate::visit::Part;
 
 /// Where the value of a built-in ephemeron stands.

@@ -32,7 +32,6 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
 use crate::services::post_clear_queue::PostClearQueue;
 use crate::services::weak::links::{Link, Node};
-use crate::services::weak_map::MapState;
 use rustc_hash::FxHashMap;
 
 /// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
@@ -100,6 +99,15 @@ pub struct Rest {
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
     free: u32,
+}
+
+/// What the heap knows of a weak map.
+#[derive(Debug)]
+pub(crate) struct MapState {
+    /// The map, until it is taken apart.
+    pub(crate) map: Option<ObjectRef>,
+    /// Its entries that have died and still stand in its table.
+    pub(crate) dead: u64,
 }
 
 impl Record for Special {

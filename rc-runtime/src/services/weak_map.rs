@@ -18,10 +18,8 @@
 //! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
 mod entries;
-mod keys;
+pub(crate) mod keys;
 mod table;
-
-pub(crate) use keys::{MapKeys, entry_in, is_entry_with_key, key_of_entry, number_of_map, slot_of_key};
 
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
 
@@ -35,15 +33,6 @@ pub enum WeakMode {
     Values = 2,
     /// An entry lives as long as both.
     Both = 3,
-}
-
-/// What the heap knows of a map.
-#[derive(Debug)]
-pub(crate) struct MapState {
-    /// The map, until it is taken apart.
-    pub(crate) map: Option<ObjectRef>,
-    /// Its entries that have died and still stand in its table.
-    pub(crate) dead: u64,
 }
 
 /// Live entries for each bucket, when the next one is split.

@@ -132,6 +132,14 @@ impl Heap {
         }
     }
 
+    /// Whether the first write of an epoch to an object logs it.
+    pub(crate) fn logs_writes(&self) -> bool {
+        match self.regime() {
+            Plan::Deferred => true,
+            Plan::Prompt | Plan::Trace => false,
+        }
+    }
+
     /// Whether every write is counted, and none is a plain store.
     #[inline(always)]
     fn counts_writes(&self) -> bool {

@@ -14,7 +14,7 @@
 use super::{KIND, MEMBER, SLOT_UNITS, number_cell};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
-use crate::services::weak_map::{MapKeys, entry_in, number_of_map, slot_of_key};
+use crate::services::weak_map::keys::{MapKeys, entry_in, number_of_map, slot_of_key};
 
 impl Heap {
     /// The number of the map that the cell of a special object names, true or out of date; 0: none.

@@ -5,7 +5,7 @@ use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak::links::Link;
-use crate::services::weak_map::is_entry_with_key;
+use crate::services::weak_map::keys::is_entry_with_key;
 
 impl Heap {
     /// The object may have a record from now on, or is one of the built-in types that need none.

@@ -2,11 +2,12 @@
 
 use super::keys::key_of_entry;
 use super::table::{BUCKETS, Table, USED};
-use super::{DONE, ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, MapState, NUMBER, WeakMode, object_of};
+use super::{DONE, ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
+use crate::services::special::MapState;
 use crate::services::weak::WeakKind;
 
 impl Heap {

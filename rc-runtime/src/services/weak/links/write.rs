@@ -6,7 +6,7 @@ use crate::heap::Heap;
 use crate::memory::range::record_cell;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::services::builtin;
-use crate::services::weak_map::slot_of_key;
+use crate::services::weak_map::keys::slot_of_key;
 
 impl Heap {
     /// Enters a slot in its target's list, and in its holder's.
