@@ -40,12 +40,28 @@ impl Heap {
         if number != 0 {
             return number;
         }
-        let slots = self.lone_slot(object);
-        let entry = self.entry_of_member(object);
+        if object.has(flag::SPECIAL) {
+            return self.make_number_of_special(object);
+        }
         self.note_special(object);
-        let number = self.services.specials.records.insert(Special { slots, ..Special::of(object) });
+        self.insert_record(Special::of(object), object)
+    }
+
+    #[inline(always)]
+    fn insert_record(&mut self, record: Special, object: ObjectRef) -> u32 {
+        let number = self.services.specials.records.insert(record);
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = number };
+        number
+    }
+
+    /// Of an object that was special without a record.
+    #[cold]
+    #[inline(never)]
+    fn make_number_of_special(&mut self, object: ObjectRef) -> u32 {
+        let slots = self.lone_slot(object);
+        let entry = self.entry_of_member(object);
+        let number = self.insert_record(Special { slots, ..Special::of(object) }, object);
         if let Some(entry) = entry {
             self.link_entry(entry, object);
         }

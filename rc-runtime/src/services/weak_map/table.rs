@@ -95,8 +95,8 @@ impl Bucket {
     }
 
     pub(super) fn entry(self, at: u64) -> Option<Entry> {
-        // SAFETY: [HEADER] a word of a field of that type.
-        let object = unsafe { self.object.type_info().decode(self.place(at).read()) }?;
+        // SAFETY: [HEADER] a plain reference of a bucket.
+        let object = unsafe { ObjectRef::of_word(self.place(at).read()) }?;
         Some(Entry { object, mode: self.mode })
     }
 
@@ -163,8 +163,8 @@ impl Table {
 }
 
 fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] a word of a field of that type.
-    unsafe { map.type_info().decode(map.slot(DIRECTORY).read()) }
+    // SAFETY: [HEADER] a plain reference of a map.
+    unsafe { ObjectRef::of_word(map.slot(DIRECTORY).read()) }
 }
 
 /// The change that one more bucket needs first, beside so many.
@@ -179,8 +179,8 @@ fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
 
 /// Returns the entry at a place of a directory or of a segment.
 fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] a word of a field of that type.
-    unsafe { directory.type_info().decode(place_of(directory, place).read()) }
+    // SAFETY: [HEADER] a plain reference of a directory, or of a segment.
+    unsafe { ObjectRef::of_word(place_of(directory, place).read()) }
 }
 
 fn place_of(directory: ObjectRef, place: u64) -> Slot {
