@@ -35,7 +35,7 @@ enum Step {
 /// How far the dead are judged.
 #[derive(Debug)]
 pub(super) struct Judging {
-    pub(super) marker: Box<Marker>,
+    pub(super) marker: Marker,
     step: Step,
     /// The next of those that wait, and of its chunks.
     at: usize,
@@ -45,7 +45,7 @@ pub(super) struct Judging {
 
 impl Judging {
     /// Begins: all that the mark can reach is marked.
-    pub(super) fn begin(heap: &mut Heap, marker: Box<Marker>) -> Judging {
+    pub(super) fn begin(heap: &mut Heap, marker: Marker) -> Judging {
         heap.condemn();
         Judging { marker, step: Step::Weak, at: 0, chunk: 0, held_back: List::new() }
     }

@@ -34,13 +34,14 @@ use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::plan::bump::collection::Survivors;
 
+/// The marker is part of it: no memory may be needed to begin a mark.
 #[derive(Debug, Default)]
 enum Stage {
     #[default]
     Off,
     Arm,
-    Forget(Box<Marker>),
-    Discover(Box<Marker>),
+    Forget(Marker),
+    Discover(Marker),
     Judge(Judging),
     Sweep(Survivors),
 }
@@ -277,7 +278,7 @@ impl TraceDriver {
         self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         heap.for_each_held(|held| self.roots.push(held));
-        let mut marker = Box::new(Marker::of(heap, Slice::default()));
+        let mut marker = Marker::of(heap, Slice::default());
         let units = self.roots.len() as i64;
         while let Some(root) = self.roots.pop() {
             marker.show(heap, root);
