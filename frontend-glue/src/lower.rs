@@ -90,7 +90,8 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    source::infer_roots(module, &options.module_name, options.roots, &options.gc_names)?;
+    let names = &options.gc_names;
+    source::infer_roots(module, &options.module_name, options.roots, names, options.eliminate_tail_calls)?;
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
         return Err(findings);
@@ -179,7 +180,7 @@ impl<'a> Lowering<'a> {
         let mut rooted: Vec<(Value, Vec<Root>)> = managed
             .map(|function| (function, self.clean_roots(function, gcroots.remove(&function).unwrap_or_default())))
             .collect();
-        if self.options.eliminate_tail_calls {
+        if self.options.eliminate_tail_calls && !inferred::is_done_for_all(self.module) {
             self_calls::become_loops(&bodies);
         }
         if self.options.zeal {

@@ -68,6 +68,7 @@ pub(crate) fn infer_roots(
     name: &str,
     roots: Roots,
     gc_names: &[(String, Plan)],
+    eliminate_tail_calls: bool,
 ) -> Result<(), Vec<Diagnostic>> {
     if !inferred::is_wanted(module, roots) {
         return Ok(());
@@ -76,7 +77,8 @@ pub(crate) fn infer_roots(
     let Some(&first) = managed.first() else { return Ok(()) };
     let plan = plan_of(first, gc_names);
     let inside_collections = inside_collections::called(module);
-    inferred::infer(module, inferred::Setting { name, roots, managed, plan, inside_collections })
+    let setting = inferred::Setting { name, roots, managed, plan, inside_collections, eliminate_tail_calls };
+    inferred::infer(module, setting)
 }
 
 /// The plan of a function's strategy.
