@@ -35,6 +35,8 @@ use std::ffi::CStr;
 /// One call into LLVM's C API.
 macro_rules! raw {
     ($call:expr) => {{
+        #[cfg(test)]
+        $crate::llvm::work::count();
         // SAFETY: [HANDLE] every handle in the call names a live value of one live module (or is a null that this
         // function accepts), and the function is valid for its kind of value.
         unsafe { $call }
@@ -44,6 +46,7 @@ macro_rules! raw {
 pub(crate) mod builder;
 mod bundles;
 pub(crate) mod call;
+mod constants;
 pub(crate) mod handle_map;
 pub(crate) mod linkage;
 pub(crate) mod metadata;
@@ -53,6 +56,8 @@ pub(crate) mod processor;
 pub(crate) mod surgery;
 mod tail;
 pub(crate) mod value;
+#[cfg(test)]
+mod work;
 
 pub(crate) use builder::Builder;
 use call::{Call, Position};
@@ -173,6 +178,12 @@ impl Type {
     /// Bits of an integer type.
     pub(crate) fn integer_bits(self) -> Option<u32> {
         (self.kind() == LLVMTypeKind::LLVMIntegerTypeKind).then(|| raw!(LLVMGetIntTypeWidth(self.0)))
+    }
+
+    /// Whether values of this type consist of others.
+    pub(crate) fn has_members(self) -> bool {
+        use LLVMTypeKind::{LLVMArrayTypeKind, LLVMScalableVectorTypeKind, LLVMStructTypeKind, LLVMVectorTypeKind};
+        matches!(self.kind(), LLVMStructTypeKind | LLVMArrayTypeKind | LLVMVectorTypeKind | LLVMScalableVectorTypeKind)
     }
 
     /// The members of a struct, array or vector with how often each occurs; empty for scalars.

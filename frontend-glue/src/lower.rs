@@ -91,19 +91,19 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    promised_barrier::note(module, &options.gc_names);
-    source::infer_roots(module, &options.module_name, options.roots, &options.gc_names)?;
-    let findings = source::errors(module, &options.module_name, &options.gc_names);
+    let names = &options.gc_names;
+    promised_barrier::note(module, names);
+    source::infer_roots(module, &options.module_name, options.roots, names, options.eliminate_tail_calls)?;
+    let findings = source::errors(module, &options.module_name, names);
     if !findings.is_empty() {
         return Err(findings);
     }
-    let managed: Vec<Value> = source::managed_functions(module, &options.gc_names);
-    let has_statepoints = source::foreign::has_statepoints(module, &options.gc_names)
-        && (options.traces_llvms || source::foreign::allocates(module));
-    let is_of_llvm =
-        has_statepoints || (options.traces_llvms && source::foreign::has_shadow_stack(module, &options.gc_names));
+    let managed: Vec<Value> = source::managed_functions(module, names);
+    let has_statepoints =
+        source::foreign::has_statepoints(module, names) && (options.traces_llvms || source::foreign::allocates(module));
+    let is_of_llvm = has_statepoints || (options.traces_llvms && source::foreign::has_shadow_stack(module, names));
     let plan = match managed.first() {
-        Some(&function) => source::plan_of(function, &options.gc_names),
+        Some(&function) => source::plan_of(function, names),
         // LLVM compiles its gc functions, and describes their roots: all else is as in any lowered module.
         None if is_of_llvm => Plan::Trace,
         None => return Ok(LowerReport::default()),
@@ -182,7 +182,7 @@ impl<'a> Lowering<'a> {
         let mut rooted: Vec<(Value, Vec<Root>)> = managed
             .map(|function| (function, self.clean_roots(function, gcroots.remove(&function).unwrap_or_default())))
             .collect();
-        if self.options.eliminate_tail_calls {
+        if self.options.eliminate_tail_calls && !inferred::is_done_for_all(self.module) {
             self_calls::become_loops(&bodies);
         }
         if self.options.zeal {

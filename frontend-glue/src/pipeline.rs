@@ -7,6 +7,7 @@
 //!
 //! `tally run`, `build`, `lower`, `verify` and `maps` use these stages up to different ones.
 
+mod content;
 pub mod option_text;
 pub mod other_tools;
 pub mod whole_program;
@@ -280,7 +281,14 @@ fn compile_loaded(
         check(module, file, "a tool that ran after `tally lower`")?;
         Vec::new()
     } else {
-        lower(module, file, options)?
+        let remarks = lower_unchecked(module, file, options)?;
+        let is_last_check = options.level.passes().is_none();
+        if is_last_check || CHECKS_EACH_STEP {
+            check(module, file, LOWERING)?;
+        } else {
+            check_contract(module, file, LOWERING)?;
+        }
+        remarks
     };
     optimise(module, file, machine, options.level)?;
     let defines_main = defines_main(module);
@@ -324,7 +332,8 @@ pub fn load_from_memory<'ctx>(
 pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
     let _working = WorkingOn::file(file);
     let name = file.to_string_lossy();
-    match verify::source::infer_roots(crate::llvm::Module::of(module), &name, options.roots, &options.gc_names) {
+    let (raw, loops) = (crate::llvm::Module::of(module), options.level.passes().is_some());
+    match verify::source::infer_roots(raw, &name, options.roots, &options.gc_names, loops) {
         Ok(()) => verify::verify_source(module, &name, &options.gc_names),
         Err(errors) => Findings { errors, warnings: Vec::new() },
     }
@@ -338,11 +347,17 @@ pub fn is_lowered(module: &Module) -> bool {
 /// Lowers a module in place. The result is IR that any tool of this LLVM understands. Returns the counts and the
 /// allocations that were saved.
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
+    let remarks = lower_unchecked(module, file, options)?;
+    check(module, file, LOWERING)?;
+    Ok(remarks)
+}
+
+fn lower_unchecked(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
     let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
     let identity = match options.identity {
         Identity::Name => None,
-        Identity::Content => Some(content(module)),
+        Identity::Content => Some(content::number(crate::llvm::Module::of(module))),
     };
     let lower_options = LowerOptions {
         context: match options.destination {
@@ -362,15 +377,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         ..LowerOptions::default()
     };
     let report = lower::lower(module, &lower_options).map_err(CompileError::Contract)?;
-    check(module, file, "the lowering")?;
     Ok(report.remarks)
-}
-
-/// A number (FNV-1a) for all that is in a module, the same in every build.
-fn content(module: &Module) -> String {
-    let bitcode = module.write_bitcode_to_memory();
-    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    format!("{:016x}", bitcode.as_slice().iter().fold(0xcbf2_9ce4_8422_2325_u64, hash))
 }
 
 fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {
@@ -405,12 +412,17 @@ fn has_no_code_of_its_own(module: &Module) -> bool {
 
 /// Checks an optimised module, and does what LLVM's passes do not.
 fn polish(module: &Module, file: &Path) -> Result<(), CompileError> {
-    check(module, file, "optimisation")?;
-    if sibling_calls::restore(crate::llvm::Module::of(module)) {
+    if CHECKS_EACH_STEP {
+        check(module, file, "optimisation")?;
+    }
+    if sibling_calls::restore(crate::llvm::Module::of(module)) && CHECKS_EACH_STEP {
         check(module, file, "the making of tail calls")?;
     }
-    if sunk_roots::sink(crate::llvm::Module::of(module)) {
+    if sunk_roots::sink(crate::llvm::Module::of(module)) && CHECKS_EACH_STEP {
         check(module, file, "the sinking of roots")?;
+    }
+    if !CHECKS_EACH_STEP {
+        check(module, file, "optimisation")?;
     }
     heap_tests::shift(crate::llvm::Module::of(module));
     loop_alignment::align(crate::llvm::Module::of(module));
@@ -459,11 +471,26 @@ fn refuse_ifuncs(module: &Module, file: &Path) -> Result<(), CompileError> {
     Err(CompileError::Contract(vec![finding]))
 }
 
+/// Whether LLVM's verifier runs after each step, so that a fault is blamed on the step that made it. In a release build it runs
+/// once before the lowering and once behind all steps: each time costs a compilation at -O2 a hundredth.
+const CHECKS_EACH_STEP: bool = cfg!(debug_assertions);
+
+const LOWERING: &str = "the lowering";
+
 /// Runs LLVM's verifier and ours on a module after a step of our own.
 fn check(module: &Module, file: &Path, stage: &'static str) -> Result<(), CompileError> {
-    let broken = |message| CompileError::Broken { file: file.display().to_string(), stage, message };
-    module.verify().map_err(|message| broken(message.to_string()))?;
-    verify::verify_lowered(module, &file.to_string_lossy()).map_err(|findings| broken(diagnostic::lines(&findings)))
+    module.verify().map_err(|message| broken(file, stage, message.to_string()))?;
+    check_contract(module, file, stage)
+}
+
+/// Runs our verifier on a module after a step of our own.
+fn check_contract(module: &Module, file: &Path, stage: &'static str) -> Result<(), CompileError> {
+    let lines = |findings: Vec<Diagnostic>| broken(file, stage, diagnostic::lines(&findings));
+    verify::verify_lowered(module, &file.to_string_lossy()).map_err(lines)
+}
+
+fn broken(file: &Path, stage: &'static str, message: String) -> CompileError {
+    CompileError::Broken { file: file.display().to_string(), stage, message }
 }
 
 fn defines_main(module: &Module) -> bool {

@@ -92,16 +92,13 @@ impl SameObject {
     /// The argument in whose object the result of a call lies.
     pub(crate) fn argument(&self, call: Call) -> Option<Value> {
         let callee = call.callee();
-        if !callee.is_function() {
+        if !callee.is_function() || callee.has_body() || call.value().type_of().is_void() {
             return call.returned_argument(self.returned);
         }
         let name = callee.name();
-        let is_known = || {
-            INTRINSICS.iter().any(|prefix| name.starts_with(prefix))
-                || LIBRARY.contains(&name.as_str()) && !callee.has_body()
-        };
+        let is_known = || INTRINSICS.iter().any(|prefix| name.starts_with(prefix)) || LIBRARY.contains(&name.as_str());
         // `bsearch` looks in its second argument.
-        let place = if name == "bsearch" && !callee.has_body() { Some(1) } else { is_known().then_some(0) };
+        let place = if name == "bsearch" { Some(1) } else { is_known().then_some(0) };
         let known = || place.filter(|&place| place < call.argument_count()).map(|place| call.argument(place));
         call.returned_argument(self.returned).or_else(known)
     }

@@ -43,6 +43,11 @@ impl Value {
         self.opcode() == Some(opcode)
     }
 
+    /// Whether an instruction is a phi.
+    pub(crate) fn is_phi(self) -> bool {
+        raw!(LLVMGetInstructionOpcode(self.0)) == Opcode::LLVMPHI
+    }
+
     pub(crate) fn is_terminator(self) -> bool {
         self.is_instruction() && !raw!(LLVMIsATerminatorInst(self.0)).is_null()
     }
@@ -127,6 +132,14 @@ impl Value {
         (0..count)
             .filter_map(move |index| Value::from_raw(raw!(LLVMGetOperand(self.0, index))))
             .filter(|value| raw!(LLVMGetValueKind(value.0)) != LLVMValueKind::LLVMBasicBlockValueKind)
+    }
+
+    /// The operands that are arguments or instructions.
+    pub(crate) fn local_operands(self) -> impl Iterator<Item = Value> {
+        let count = raw!(LLVMGetNumOperands(self.0)).max(0) as u32;
+        (0..count)
+            .filter_map(move |index| Value::from_raw(raw!(LLVMGetOperand(self.0, index))))
+            .filter(|it| it.is_local())
     }
 
     /// The end of the chain that `step` leads along; `None` if the chain has no end. In code that is never reached a

@@ -20,7 +20,7 @@ use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
-use crate::lower::promised_barrier;
+use crate::lower::strategy;
 use tally_heap::plan::Plan;
 
 /// Turns a write (value, object, slot) into a store with the barrier in front.
@@ -70,7 +70,7 @@ pub(super) fn write_pair(builder: &Builder, call: Call, plan: Plan) {
         return;
     }
     let (object, pair) = (call.argument(0), call.argument(1));
-    if promised_barrier::has_barrier(builder.module(), plan) {
+    if strategy::has_barrier(builder.module(), plan) {
         log_first(builder, call.value(), object, pair);
     }
     builder.before(call.value());

@@ -3,8 +3,27 @@
 use smallvec::{SmallVec, smallvec};
 
 /// A fixed universe of bits; all sets of one analysis have the same number of words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct BitSet(SmallVec<[u64; 2]>);
+
+/// Copies of small sets take a few instructions: analyses make them by the hundred thousand, and `SmallVec` takes a hundred for one.
+impl Clone for BitSet {
+    fn clone(&self) -> BitSet {
+        BitSet(match self.0[..] {
+            [one] => SmallVec::from_buf_and_len([one, 0], 1),
+            [one, two] => SmallVec::from_buf([one, two]),
+            _ => SmallVec::from_slice(&self.0),
+        })
+    }
+
+    fn clone_from(&mut self, other: &BitSet) {
+        if self.0.len() == other.0.len() {
+            self.0.copy_from_slice(&other.0);
+        } else {
+            *self = other.clone();
+        }
+    }
+}
 
 impl BitSet {
     pub(super) fn empty(universe: usize) -> BitSet {
@@ -31,6 +50,11 @@ impl BitSet {
             *word |= more;
         }
         grew
+    }
+
+    /// Whether both have a member in common.
+    pub(super) fn meets(&self, other: &BitSet) -> bool {
+        self.0.iter().zip(&other.0).any(|(word, others)| word & others != 0)
     }
 
     pub(super) fn intersect(&mut self, other: &BitSet) {
@@ -71,7 +95,7 @@ mod tests {
         assert_eq!(set.bits().collect::<Vec<_>>(), [0, 64, 129]);
         let mut other = BitSet::empty(130);
         other.insert(64);
-        assert!(!set.union(&other));
+        assert!(!set.union(&other) && set.meets(&other));
         set.intersect(&other);
         assert_eq!(set.bits().collect::<Vec<_>>(), [64]);
     }

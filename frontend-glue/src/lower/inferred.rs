@@ -37,10 +37,11 @@ use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::lower::asked_safepoints;
 use crate::lower::options::Roots;
+use crate::lower::self_calls;
 use crate::lower::strategy::{self, LOWERED_FLAG};
 use bases::Bases;
 use needs::Needs;
-use references::References;
+pub(super) use references::References;
 use tally_heap::plan::Plan;
 use webs::Webs;
 
@@ -80,6 +81,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) plan: Plan,
     /// Functions that the runtime calls in the middle of a collection.
     pub(crate) inside_collections: Vec<Value>,
+    /// Whether functions whose last call is one of themselves become loops.
+    pub(crate) eliminate_tail_calls: bool,
 }
 
 /// Whether roots are still to be inferred in the module.
@@ -110,6 +113,10 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
     };
     let written_null: Vec<HandleSet<Value>> = managed.iter().map(|&function| inference.prepare(function)).collect();
     module.promote_variables(&managed);
+    if every && setting.eliminate_tail_calls {
+        // The frame that keeps the arguments of such a call becomes that of the callee: they are references of the loop.
+        self_calls::become_loops(&managed);
+    }
     for (function, written_null) in managed.into_iter().zip(written_null) {
         inference.function(function, &written_null);
     }

@@ -10,6 +10,7 @@
 //! protects a value read from the first ([`Reach::ThroughRoots`]).
 
 use super::bit_set::BitSet;
+use super::inferred::{References, is_protected_by_callers};
 use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
@@ -49,6 +50,8 @@ pub(super) struct Influence {
     accesses: HandleMap<Value, SmallVec<[SlotAccess; 1]>>,
     values: HandleMap<Value, BitSet>,
     exact: HandleSet<Value>,
+    /// The roots that were inferred, and for which references; none if there are none.
+    inferred: Option<(BitSet, References)>,
     /// A value that one root protects went into another.
     shares: bool,
 }
@@ -78,17 +81,19 @@ struct Survey<'a> {
 
 impl Influence {
     pub(super) fn of(callees: &Callees, function: Value, roots: &[Root], reach: Reach) -> Influence {
+        let module = function.module();
+        let slots = roots.iter().map(|root| root.slot).collect();
+        let mut inferred = BitSet::empty(roots.len());
+        roots.iter().enumerate().filter(|(_, root)| root.inferred).for_each(|(root, _)| inferred.insert(root));
+        let any_inferred = roots.iter().any(|root| root.inferred);
         let facts = Influence {
             always: BitSet::empty(roots.len()),
             accesses: HandleMap::default(),
             values: HandleMap::default(),
             exact: HandleSet::default(),
+            inferred: any_inferred.then(|| (inferred.clone(), References::of_inferred(module))),
             shares: false,
         };
-        let module = function.module();
-        let slots = roots.iter().map(|root| root.slot).collect();
-        let mut inferred = BitSet::empty(roots.len());
-        roots.iter().enumerate().filter(|(_, root)| root.inferred).for_each(|(root, _)| inferred.insert(root));
         let mut survey = Survey {
             module,
             callees,
@@ -96,7 +101,7 @@ impl Influence {
             reach,
             roots,
             slots,
-            any_inferred: roots.iter().any(|root| root.inferred),
+            any_inferred,
             inferred,
             same_object: SameObject::new(),
             addresses: HandleMap::default(),
@@ -142,6 +147,18 @@ impl Influence {
     /// The roots that a value depends on.
     pub(super) fn of_value(&self, value: Value) -> Option<&BitSet> {
         self.values.get(&value)
+    }
+
+    /// Whether a reference has a root that was inferred for it, which holds its base at each safepoint that needs it, or callers
+    /// keep that.
+    pub(super) fn is_kept_by_inferred(&self, value: Value) -> bool {
+        self.inferred.as_ref().is_some_and(|(inferred, references)| {
+            // Where all pointers are references, an integer that was made of one keeps nothing.
+            (references.every || references.is_type(value.type_of()))
+                && !value.is(Opcode::LLVMAlloca)
+                && (self.values.get(&value).is_some_and(|roots| roots.meets(inferred))
+                    || value.base().is_argument() && is_protected_by_callers(value.base()))
+        })
     }
 
     /// Whether the value is a root's whole content, not derived from it.
@@ -372,7 +389,12 @@ impl Survey<'_> {
             // A slot of its own protects it.
             Some(alloca) if self.slots.contains(&alloca) && self.reach != Reach::ThroughRoots => {}
             Some(alloca) => self.hang(alloca, roots),
-            None => self.always(roots),
+            None => {
+                // Where roots are inferred, what lies in memory keeps nothing: a reference is needed until its own last use.
+                let mut written = roots.clone();
+                written.subtract(&self.inferred);
+                self.always(&written);
+            }
         }
     }
 }

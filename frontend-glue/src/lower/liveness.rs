@@ -105,7 +105,8 @@ pub(super) fn named_roots(
     let mut always = influence.always.clone();
     // Roots in place of others are found through origins, too: a test that leaves these out must show the loss.
     let asks_for_others = options.has(Mitigation::RootsInPlaceOfOthers) && options.has(Mitigation::OriginsOfStored);
-    let matters = if influence.shares() && asks_for_others {
+    let may_need_others = steps.values.iter().any(|&value| !influence.is_kept_by_inferred(value));
+    let matters = if asks_for_others && may_need_others && influence.shares() {
         let wide = Influence::of(callees, function, roots, Reach::ThroughRoots);
         always.union(&wide.always);
         let mut substitutes = Substitutes::new(&steps, &influence, &wide);

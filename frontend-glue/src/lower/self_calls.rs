@@ -1,4 +1,6 @@
 //! Functions whose last call is one of themselves become loops, before that call carries roots: LLVM makes none of it then.
+//!
+//! Where callers keep the objects of plain arguments, that comes before roots are inferred: the loop has no caller of its own.
 
 use crate::llvm::Value;
 

@@ -94,7 +94,7 @@ impl Steps {
                     }
                 } else if is_variable && refilled_variable(callees, user) == Some(value) {
                     concerned.entry(user).or_default().refills = Some(number);
-                } else if !is_lifetime_marker(callees, user) {
+                } else if !(is_variable && is_lifetime_marker(callees, user)) {
                     concerned.entry(user).or_default().uses.push(number);
                 }
             }

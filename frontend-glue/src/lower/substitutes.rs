@@ -11,7 +11,8 @@
 //!
 //! The roots that may hold the same reference are computed without regard for control flow, and there are many: in a
 //! loop over a list, the cursor's root and the one with the list's head. So they are used only for a value that
-//! matters at a safepoint while none of its own roots definitely holds it.
+//! matters at a safepoint while none of its own roots definitely holds it. A reference for which roots are inferred has one of
+//! its own wherever that matters.
 
 use super::bit_set::BitSet;
 use super::influence::Influence;
@@ -34,7 +35,8 @@ pub(super) struct Substitutes<'a> {
 
 impl<'a> Substitutes<'a> {
     pub(super) fn new(steps: &'a Steps, own: &Influence, wide: &'a Influence) -> Substitutes<'a> {
-        let has_more = steps.values.iter().map(|&value| own.of_value(value) != wide.of_value(value)).collect();
+        let has_more = |value| own.of_value(value) != wide.of_value(value) && !own.is_kept_by_inferred(value);
+        let has_more = steps.values.iter().map(|&value| has_more(value)).collect();
         let mattering = vec![Vec::new(); steps.safepoints.len()];
         Substitutes { steps, wide, has_more, mattering, named: HandleMap::default() }
     }

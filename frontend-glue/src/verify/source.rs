@@ -68,6 +68,7 @@ pub(crate) fn infer_roots(
     name: &str,
     roots: Roots,
     gc_names: &[(String, Plan)],
+    eliminate_tail_calls: bool,
 ) -> Result<(), Vec<Diagnostic>> {
     if !inferred::is_wanted(module, roots) {
         return Ok(());
@@ -79,7 +80,8 @@ pub(crate) fn infer_roots(
     }
     let plan = plan_of(first, gc_names);
     let inside_collections = inside_collections::called(module);
-    inferred::infer(module, inferred::Setting { name, roots, managed, plan, inside_collections })
+    let setting = inferred::Setting { name, roots, managed, plan, inside_collections, eliminate_tail_calls };
+    inferred::infer(module, setting)
 }
 
 /// Whether a reference is certain to be stored past the barrier in one of the functions.

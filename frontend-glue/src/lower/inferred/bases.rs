@@ -15,6 +15,7 @@ use super::references::References;
 use crate::analysis::flow::Flow;
 use crate::analysis::same_object::SameObject;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Type, TypeKind, Value};
+use smallvec::SmallVec;
 
 /// The bases of one function.
 #[derive(Debug)]
@@ -42,10 +43,11 @@ impl Bases {
             made: HandleMap::default(),
             extracts: HandleSet::default(),
         };
-        search.remove_undefined();
-        let aggregates = search.take_apart();
-        search.judge_merges();
-        search.add_merges();
+        let (merges, aggregates) = search.collect();
+        let aggregates: Vec<(Value, Vec<Value>)> =
+            aggregates.into_iter().map(|aggregate| (aggregate, search.members(aggregate))).collect();
+        search.judge_merges(&merges);
+        search.add_merges(&merges);
         let mut bases = Bases {
             all: Vec::new(),
             numbers: HandleMap::default(),
@@ -69,24 +71,35 @@ impl Bases {
 
     /// The number of the base of a reference.
     pub(super) fn of(&self, value: Value) -> Option<usize> {
-        self.of_values.get(&value).copied()
+        if value.type_of().is_pointer() { self.of_values.get(&value).copied() } else { None }
     }
 
     /// The number of a value that is a base.
     pub(super) fn number_of(&self, base: Value) -> Option<usize> {
-        self.numbers.get(&base).copied()
+        if base.type_of().is_pointer() { self.numbers.get(&base).copied() } else { None }
     }
 
     /// The bases on which an instruction relies, if it is no phi.
-    pub(super) fn used_by_instruction(&self, instruction: Value) -> impl Iterator<Item = usize> {
-        let operands = (!self.extracts.contains(&instruction)).then(|| instruction.operands());
-        operands.into_iter().flatten().flat_map(|operand| self.used_by(operand))
+    pub(super) fn used_by_instruction(&self, instruction: Value) -> SmallVec<[usize; 2]> {
+        let mut used = SmallVec::new();
+        if self.extracts.is_empty() || !self.extracts.contains(&instruction) {
+            instruction.local_operands().for_each(|operand| self.add_used_by(operand, &mut used));
+        }
+        used
     }
 
     /// The bases on which a use of a value relies.
-    pub(super) fn used_by(&self, value: Value) -> impl Iterator<Item = usize> {
-        let members = self.of_aggregates.get(&value).into_iter().flatten().copied();
-        self.of(value).into_iter().chain(members)
+    pub(super) fn used_by(&self, value: Value) -> SmallVec<[usize; 2]> {
+        let mut used = SmallVec::new();
+        self.add_used_by(value, &mut used);
+        used
+    }
+
+    fn add_used_by(&self, value: Value, used: &mut SmallVec<[usize; 2]>) {
+        used.extend(self.of(value));
+        if !self.of_aggregates.is_empty() {
+            used.extend(self.of_aggregates.get(&value).into_iter().flatten().copied());
+        }
     }
 
     fn number(&mut self, base: Value) -> usize {
@@ -134,28 +147,29 @@ impl Search<'_> {
         self.arguments().chain(self.instructions()).filter(|&value| self.references.is_reference(value)).collect()
     }
 
-    /// Null in place of undefined references, which a root must not hold.
-    fn remove_undefined(&self) {
-        for merge in self.instructions().filter(|&value| is_merge(value)) {
-            for (index, operand) in merge.operands().enumerate().collect::<Vec<_>>() {
-                if operand.is_undef() && self.references.is_type(operand.type_of()) {
-                    merge.set_operand(index as u32, operand.type_of().null());
+    /// The merges of references, and the structs and arrays that carry some, in the order of the function. Null takes the place
+    /// of undefined references in merges, which a root must not hold.
+    fn collect(&self) -> (Vec<Value>, Vec<Value>) {
+        let (mut merges, mut aggregates) = (Vec::new(), Vec::new());
+        for value in self.arguments().chain(self.instructions()) {
+            let of = value.type_of();
+            if of.has_members() {
+                if self.references.may_carry(of) && !value.is(Opcode::LLVMLandingPad) {
+                    aggregates.push(value);
+                }
+            } else if self.references.is_type(of) && is_merge(value) {
+                merges.push(value);
+                for (index, operand) in value.operands().enumerate().collect::<Vec<_>>() {
+                    if operand.is_undef() && self.references.is_type(operand.type_of()) {
+                        value.set_operand(index as u32, of.null());
+                    }
                 }
             }
         }
+        (merges, aggregates)
     }
 
-    /// For each struct or array in a value its references, which are extracted where it is defined.
-    fn take_apart(&mut self) -> Vec<(Value, Vec<Value>)> {
-        let carries = |value: &Value| {
-            !value.type_of().members().is_empty()
-                && self.references.may_carry(value.type_of())
-                && !value.is(Opcode::LLVMLandingPad)
-        };
-        let all: Vec<Value> = self.arguments().chain(self.instructions()).filter(carries).collect();
-        all.into_iter().map(|aggregate| (aggregate, self.members(aggregate))).collect()
-    }
-
+    /// The references in a struct or array, which are extracted where it is defined.
     fn members(&mut self, aggregate: Value) -> Vec<Value> {
         if aggregate.users().next().is_none() {
             return Vec::new();
@@ -187,14 +201,12 @@ impl Search<'_> {
         place_behind(self.flow, value)
     }
 
-    fn judge_merges(&mut self) {
-        let is_one = |&value: &Value| is_merge(value) && self.references.is_type(value.type_of());
-        let merges: Vec<Value> = self.instructions().filter(is_one).collect();
+    fn judge_merges(&mut self, merges: &[Value]) {
         self.merges = merges.iter().map(|&merge| (merge, Merge::Unknown)).collect();
         let mut changed = true;
         while changed {
             changed = false;
-            for &merge in &merges {
+            for &merge in merges {
                 if self.merges[&merge] != Merge::Several {
                     let now = self.judge(merge);
                     changed |= self.merges.insert(merge, now) != Some(now);
@@ -237,9 +249,8 @@ impl Search<'_> {
     }
 
     /// Adds merges of bases beside those merges of several that are not their own base.
-    fn add_merges(&mut self) {
-        let several: Vec<Value> =
-            self.instructions().filter(|value| self.merges.get(value) == Some(&Merge::Several)).collect();
+    fn add_merges(&mut self, merges: &[Value]) {
+        let several: Vec<Value> = merges.iter().copied().filter(|merge| self.merges[merge] == Merge::Several).collect();
         let derived = self.merges_of_derived(&several);
         let (selects, phis): (Vec<Value>, Vec<Value>) =
             several.into_iter().filter(|merge| derived.contains(merge)).partition(|merge| merge.is(Opcode::LLVMSelect));

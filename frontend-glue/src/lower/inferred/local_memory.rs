@@ -52,7 +52,8 @@ pub(super) fn root(
     let gcroots = function.calls().filter(|&call| callees.of_call(call) == Callee::GcRoot);
     let rooted: HandleSet<Value> = gcroots.filter_map(|call| rooted_variable(call.argument(0))).collect();
     let parameters = (0..function.parameter_count()).map(|index| function.parameter(index));
-    let in_memory = parameters.filter(|it| it.is_parameter_with("byval") || it.is_parameter_with("sret"));
+    let in_memory = parameters.filter(|it| it.type_of().is_pointer());
+    let in_memory = in_memory.filter(|it| it.is_parameter_with("byval") || it.is_parameter_with("sret"));
     let allocas = function.instructions().into_iter().filter(|it| it.is(Opcode::LLVMAlloca));
     let mut findings = Vec::new();
     for variable in in_memory.chain(allocas).filter(|variable| !rooted.contains(variable)) {

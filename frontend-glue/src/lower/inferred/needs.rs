@@ -9,9 +9,9 @@ use super::references::is_typed;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::{Call, DEOPT};
-use crate::llvm::{HandleMap, Opcode, Value};
+use crate::llvm::{Block, HandleMap, Opcode, Value};
 use crate::lower::bit_set::BitSet;
-use std::collections::HashMap;
+use smallvec::SmallVec;
 
 /// The needs of one function's safepoints.
 #[derive(Debug)]
@@ -22,29 +22,42 @@ pub(super) struct Needs {
     pub(super) at_begin: Vec<BitSet>,
     /// The bases that are wanted where a block ends.
     pub(super) at_end: Vec<BitSet>,
+    /// For each reachable block what matters in it.
+    pub(super) steps: Vec<Vec<Step>>,
+}
+
+/// An instruction behind the phis that defines or uses a base, or is a safepoint.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) instruction: Value,
+    /// The base that it is.
+    pub(super) defines: Option<usize>,
+    /// The bases on which its operands rely.
+    uses: SmallVec<[usize; 2]>,
+    is_safepoint: bool,
 }
 
 impl Needs {
     /// `end_of_leaf` marks a place where the objects die that a leaf has let go of, unless they are in flight there.
     pub(super) fn find(callees: &Callees, flow: &Flow, bases: &Bases, end_of_leaf: Option<Value>) -> Needs {
         let count = bases.all.len();
-        let none = vec![BitSet::empty(count); flow.blocks.len()];
-        let mut needs = Needs { of_safepoints: HandleMap::default(), at_begin: none.clone(), at_end: none };
         if count == 0 {
-            return needs;
+            let (of_safepoints, nothing, steps) = (HandleMap::default(), Vec::new(), Vec::new());
+            return Needs { of_safepoints, at_begin: nothing.clone(), at_end: nothing, steps };
         }
         let code = Code { callees, flow, bases, end_of_leaf };
-        let live = code.live_ends();
-        for block in 0..flow.reachable {
-            let mut live = live[block].clone();
-            for instruction in backwards(flow, block) {
-                if let Some(call) = code.safepoint(instruction) {
-                    let needed = code.needed_by(call, &live);
+        let steps: Vec<Vec<Step>> = flow.blocks[..flow.reachable].iter().map(|&block| code.steps(block)).collect();
+        let none = vec![BitSet::empty(count); flow.blocks.len()];
+        let mut needs = Needs { of_safepoints: HandleMap::default(), at_begin: none.clone(), at_end: none, steps };
+        for (steps, mut live) in needs.steps.iter().zip(code.live_ends(&needs.steps)) {
+            for step in steps.iter().rev() {
+                if step.is_safepoint {
+                    let needed = code.needed_by(step, &live);
                     if needed.bits().next().is_some() {
-                        needs.of_safepoints.insert(instruction, needed);
+                        needs.of_safepoints.insert(step.instruction, needed);
                     }
                 }
-                code.before(instruction, &mut live);
+                step.before(&mut live);
             }
         }
         needs.find_wanted(flow, bases);
@@ -52,41 +65,85 @@ impl Needs {
     }
 
     fn find_wanted(&mut self, flow: &Flow, bases: &Bases) {
+        let count = bases.all.len();
         let phis = PhiOperands::of(flow, bases);
+        let effects: Vec<Effect> = self.steps.iter().map(|steps| self.effect_on_wanted(steps, count)).collect();
+        let mut wanted = BitSet::empty(count);
         let mut changed = true;
         while changed {
             changed = false;
             for block in (0..flow.reachable).rev() {
                 for &successor in &flow.successors[block] {
-                    changed |= self.at_end[block].union(&phis.before(&self.at_begin[successor], block, successor));
+                    wanted.clone_from(&self.at_begin[successor]);
+                    phis.before(&mut wanted, block, successor);
+                    changed |= self.at_end[block].union(&wanted);
                 }
-                let mut wanted = self.at_end[block].clone();
-                for instruction in backwards(flow, block).take_while(|it| !it.is(Opcode::LLVMPHI)) {
-                    self.before(bases, instruction, &mut wanted);
-                }
+                wanted.clone_from(&self.at_end[block]);
+                effects[block].apply(&mut wanted);
                 changed |= self.at_begin[block].union(&wanted);
             }
         }
     }
 
+    fn effect_on_wanted(&self, steps: &[Step], count: usize) -> Effect {
+        let mut effect = Effect::none(count);
+        for step in steps.iter().rev() {
+            step.defines.into_iter().for_each(|number| effect.ends(number));
+            self.needed_by(step).into_iter().for_each(|needed| _ = effect.begun.union(needed));
+        }
+        effect
+    }
+
+    fn needed_by(&self, step: &Step) -> Option<&BitSet> {
+        if step.is_safepoint { self.of_safepoints.get(&step.instruction) } else { None }
+    }
+
     /// Computes what is wanted before an instruction from what is wanted after it.
-    pub(super) fn before(&self, bases: &Bases, instruction: Value, wanted: &mut BitSet) {
-        if let Some(number) = bases.number_of(instruction) {
+    pub(super) fn before(&self, step: &Step, wanted: &mut BitSet) {
+        if let Some(number) = step.defines {
             wanted.remove(number);
         }
-        if let Some(needed) = self.of_safepoints.get(&instruction) {
+        if let Some(needed) = self.needed_by(step) {
             wanted.union(needed);
         }
     }
 }
 
-/// The instructions of a block, the last one first.
-pub(super) fn backwards(flow: &Flow, block: usize) -> impl Iterator<Item = Value> {
-    std::iter::successors(flow.blocks[block].terminator(), |it| it.previous_instruction())
+impl Step {
+    /// Computes what is live before it from what is live after it.
+    fn before(&self, live: &mut BitSet) {
+        if let Some(number) = self.defines {
+            live.remove(number);
+        }
+        self.uses.iter().for_each(|&base| live.insert(base));
+    }
+}
+
+/// What a block makes of the set at its end: some are taken out, then some added.
+struct Effect {
+    ended: BitSet,
+    begun: BitSet,
+}
+
+impl Effect {
+    fn none(count: usize) -> Effect {
+        Effect { ended: BitSet::empty(count), begun: BitSet::empty(count) }
+    }
+
+    /// Notes, from the block's end to its beginning, that it defines this one.
+    fn ends(&mut self, number: usize) {
+        self.ended.insert(number);
+        self.begun.remove(number);
+    }
+
+    fn apply(&self, set: &mut BitSet) {
+        set.subtract(&self.ended);
+        set.union(&self.begun);
+    }
 }
 
 /// For a block and a predecessor of it the phis that are bases, each with the base that it takes from there.
-type Taken = HashMap<(usize, usize), Vec<(usize, Option<usize>)>>;
+type Taken = HandleMap<(usize, usize), Vec<(usize, Option<usize>)>>;
 
 /// The phis that are bases, and their operands that are.
 struct PhiOperands {
@@ -96,7 +153,7 @@ struct PhiOperands {
 
 impl PhiOperands {
     fn of(flow: &Flow, bases: &Bases) -> PhiOperands {
-        let mut taken = Taken::new();
+        let mut taken = Taken::default();
         for (number, base) in bases.all.iter().enumerate().filter(|(_, base)| base.is(Opcode::LLVMPHI)) {
             for (value, from) in base.incoming() {
                 let edge = (flow.number(base.block()), flow.number(from));
@@ -107,18 +164,16 @@ impl PhiOperands {
     }
 
     /// What is wanted at the end of `origin` for the sake of what is wanted where `block` begins.
-    fn before(&self, wanted: &BitSet, origin: usize, block: usize) -> BitSet {
-        let mut before = wanted.clone();
-        let Some(taken) = self.taken.get(&(block, origin)) else { return before };
+    fn before(&self, wanted: &mut BitSet, origin: usize, block: usize) {
+        let Some(taken) = self.taken.get(&(block, origin)) else { return };
         let mut operands = BitSet::empty(self.count);
         for &(phi, operand) in taken {
             if wanted.contains(phi) {
                 operand.into_iter().for_each(|operand| operands.insert(operand));
             }
-            before.remove(phi);
+            wanted.remove(phi);
         }
-        before.union(&operands);
-        before
+        wanted.union(&operands);
     }
 }
 
@@ -130,10 +185,24 @@ struct Code<'a> {
 }
 
 impl Code<'_> {
-    fn safepoint(&self, instruction: Value) -> Option<Call> {
-        let call = instruction.as_call()?;
-        let is_safepoint = self.callees.is_safepoint(call) && !call.is_musttail() || self.ends_leaf(call);
-        is_safepoint.then_some(call)
+    fn steps(&self, block: Block) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for instruction in block.instructions() {
+            if instruction.is_phi() {
+                continue;
+            }
+            let defines = self.bases.number_of(instruction);
+            let uses = self.bases.used_by_instruction(instruction);
+            let is_safepoint = Call::among_instructions(instruction).is_some_and(|call| self.is_safepoint(call));
+            if defines.is_some() || !uses.is_empty() || is_safepoint {
+                steps.push(Step { instruction, defines, uses, is_safepoint });
+            }
+        }
+        steps
+    }
+
+    fn is_safepoint(&self, call: Call) -> bool {
+        self.callees.is_safepoint(call) && !call.is_musttail() || self.ends_leaf(call)
     }
 
     fn ends_leaf(&self, call: Call) -> bool {
@@ -141,20 +210,25 @@ impl Code<'_> {
     }
 
     /// For each block the bases that are live where it ends.
-    fn live_ends(&self) -> Vec<BitSet> {
+    fn live_ends(&self, steps: &[Vec<Step>]) -> Vec<BitSet> {
         let nothing = BitSet::empty(self.bases.all.len());
         let mut of_edges = vec![nothing.clone(); self.flow.blocks.len()];
+        let mut effects: Vec<Effect> = steps.iter().map(|steps| self.effect_on_live(steps)).collect();
         for block in 0..self.flow.reachable {
-            for phi in self.flow.blocks[block].instructions().take_while(|it| it.is(Opcode::LLVMPHI)) {
+            for phi in self.flow.blocks[block].instructions().take_while(|it| it.is_phi()) {
                 for (value, from) in phi.incoming() {
-                    self.bases.used_by(value).for_each(|base| of_edges[self.flow.number(from)].insert(base));
+                    self.bases
+                        .used_by(value)
+                        .into_iter()
+                        .for_each(|base| of_edges[self.flow.number(from)].insert(base));
                 }
+                self.bases.number_of(phi).into_iter().for_each(|number| effects[block].ends(number));
             }
         }
         let through = |block: usize, mut live: BitSet| {
             live.union(&of_edges[block]);
-            for instruction in backwards(self.flow, block) {
-                self.before(instruction, &mut live);
+            if let Some(effect) = effects.get(block) {
+                effect.apply(&mut live);
             }
             live
         };
@@ -168,20 +242,20 @@ impl Code<'_> {
         live.collect()
     }
 
-    /// Computes what is live before an instruction from what is live after it.
-    fn before(&self, instruction: Value, live: &mut BitSet) {
-        if let Some(number) = self.bases.number_of(instruction) {
-            live.remove(number);
+    fn effect_on_live(&self, steps: &[Step]) -> Effect {
+        let mut effect = Effect::none(self.bases.all.len());
+        for step in steps.iter().rev() {
+            step.defines.into_iter().for_each(|number| effect.ends(number));
+            step.uses.iter().for_each(|&base| effect.begun.insert(base));
         }
-        if !instruction.is(Opcode::LLVMPHI) {
-            self.bases.used_by_instruction(instruction).for_each(|base| live.insert(base));
-        }
+        effect
     }
 
     /// The bases that must be in roots while a call runs.
-    fn needed_by(&self, call: Call, live_after: &BitSet) -> BitSet {
+    fn needed_by(&self, step: &Step, live_after: &BitSet) -> BitSet {
+        let call = step.instruction.as_call().expect("a safepoint is a call");
         let mut needed = live_after.clone();
-        if let Some(result) = self.bases.number_of(call.value()) {
+        if let Some(result) = step.defines {
             needed.remove(result);
         }
         if self.ends_leaf(call) {
@@ -192,7 +266,7 @@ impl Code<'_> {
         let arguments = call.arguments().into_iter().filter(|&it| !callee_protects(self.callees, call, it));
         // Who reads deoptimisation state does so while the callee runs.
         let used = arguments.chain(call.bundle(DEOPT).unwrap_or_default());
-        used.flat_map(|it| self.bases.used_by(it).collect::<Vec<_>>()).for_each(|base| needed.insert(base));
+        used.flat_map(|it| self.bases.used_by(it)).for_each(|base| needed.insert(base));
         needed
     }
 }
@@ -201,7 +275,7 @@ impl Code<'_> {
 fn callee_protects(callees: &Callees, call: Call, argument: Value) -> bool {
     let callee = call.callee();
     match callees.of_call(call) {
-        Callee::Ordinary => callee.has_body() && callee.gc().is_some() && is_typed(argument.type_of()),
+        Callee::Ordinary => is_typed(argument.type_of()) && callee.has_body() && callee.gc().is_some(),
         _ => true,
     }
 }

@@ -1,14 +1,14 @@
 //! Slots for webs, and where references are stored to them.
 //!
 //! A base that shares its slot with none is stored once, at the last place that lies on every path to the safepoints that
-//! need it and runs no more often than its definition does. In a larger web each member is stored where it is defined; a
-//! phi is not, if all that it takes is in the web, or null where the slot holds null.
+//! need it and runs no more often than its definition does. In a larger web each member is stored where it is defined. A phi
+//! is not, if all that it takes is in the web, or null where the slot holds null; nor is what only such phis take that are stored.
 //!
 //! Under the prompt plan a slot holds a count, so null is stored where nothing of its web is wanted any longer: the
 //! object may die there, and not at the function's end. So a slot holds null wherever nothing of its web is wanted.
 
 use super::bases::{Bases, place_behind};
-use super::needs::{Needs, backwards};
+use super::needs::Needs;
 use super::webs::Webs;
 use crate::analysis::dominators::Dominators;
 use crate::analysis::flow::Flow;
@@ -29,7 +29,11 @@ pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs
         Plan::Deferred | Plan::Trace => false,
     };
     let slots = HandleMap::default();
-    let mut placement = Placement { builder, flow, bases, needs, webs, dominators, empties, slots };
+    let body = flow.blocks[0].behind_allocas();
+    let gcroot = builder.module().intrinsic("llvm.gcroot", &[]);
+    let needed_by = safepoints_of_bases(bases, needs);
+    let mut placement =
+        Placement { builder, flow, bases, needs, needed_by, webs, dominators, empties, gcroot, body, slots };
     let places: Vec<(usize, Value, Value)> = needed.iter().flat_map(|&web| placement.stores(web)).collect();
     needed.iter().for_each(|&web| placement.add_slot(web));
     if empties {
@@ -49,15 +53,29 @@ fn needed_webs(bases: &Bases, needs: &Needs, webs: &Webs) -> Vec<usize> {
     (0..webs.members.len()).filter(has_one).collect()
 }
 
+/// For each base the safepoints that need it.
+fn safepoints_of_bases(bases: &Bases, needs: &Needs) -> Vec<Vec<Value>> {
+    let mut of_bases = vec![Vec::new(); bases.all.len()];
+    for (&safepoint, needed) in &needs.of_safepoints {
+        needed.bits().for_each(|base| of_bases[base].push(safepoint));
+    }
+    of_bases
+}
+
 struct Placement<'a> {
     builder: &'a Builder,
     flow: &'a Flow,
     bases: &'a Bases,
     needs: &'a Needs,
+    /// For each base the safepoints that need it.
+    needed_by: Vec<Vec<Value>>,
     webs: &'a Webs,
     dominators: Dominators,
     /// Whether a slot is emptied where nothing of its web is wanted any longer.
     empties: bool,
+    gcroot: Value,
+    /// The first instruction that is no alloca.
+    body: Value,
     slots: HandleMap<usize, Value>,
 }
 
@@ -69,10 +87,9 @@ impl Placement<'_> {
         let function = self.flow.blocks[0].function();
         let slot = self.builder.alloca_at_entry(function, of, &named.unwrap_or_default());
         self.builder.mark(slot, INFERRED);
-        self.builder.before_unlocated(self.flow.blocks[0].behind_allocas());
-        let module = self.builder.module();
-        let gcroot = module.intrinsic("llvm.gcroot", &[]);
-        self.builder.call(gcroot.value_type(), gcroot, &[slot, module.pointer().null()]);
+        self.builder.before_unlocated(self.body);
+        let null = self.builder.module().pointer().null();
+        self.body = self.builder.call(self.gcroot.value_type(), self.gcroot, &[slot, null]);
         self.slots.insert(web, slot);
     }
 
@@ -82,18 +99,33 @@ impl Placement<'_> {
         if let [only] = members[..] {
             return vec![(web, self.bases.all[only], self.last_place(only))];
         }
-        let stored = members.iter().map(|&member| self.bases.all[member]).filter(|&base| !self.is_there(base, web));
+        let stored = members.iter().copied().filter(|&member| self.is_stored(member, web));
+        let stored = stored.map(|member| self.bases.all[member]);
         stored.map(|base| (web, base, place_behind(self.flow, base))).collect()
+    }
+
+    /// Whether a member of a larger web is stored where it is defined. Where slots are not emptied, one that flows into a stored
+    /// phi before any safepoint needs it is not.
+    fn is_stored(&self, member: usize, web: usize) -> bool {
+        let base = self.bases.all[member];
+        let is_held_phi = |user: Value| user.is(Opcode::LLVMPHI) && self.is_in(user, web) && self.is_there(user, web);
+        let is_needed = || !self.needed_by[member].is_empty() || base.users().any(is_held_phi);
+        !self.is_there(base, web) && (self.empties || is_needed())
+    }
+
+    fn is_in(&self, value: Value, web: usize) -> bool {
+        self.bases.number_of(value).is_some_and(|it| self.webs.of[it] == Some(web))
     }
 
     /// Whether the slot holds the value of a phi where that is defined.
     fn is_there(&self, base: Value, web: usize) -> bool {
-        let is_in_web = |value: Value| self.bases.number_of(value).is_some_and(|it| self.webs.of[it] == Some(web));
         let is_empty = |from: usize| !self.webs.members[web].iter().any(|&it| self.needs.at_end[from].contains(it));
         base.is(Opcode::LLVMPHI)
             && base.incoming().into_iter().all(|(value, from)| {
                 let from = self.flow.number(from);
-                is_in_web(value) || from >= self.flow.reachable || self.empties && value.is_null() && is_empty(from)
+                self.is_in(value, web)
+                    || from >= self.flow.reachable
+                    || self.empties && value.is_null() && is_empty(from)
             })
     }
 
@@ -101,19 +133,18 @@ impl Placement<'_> {
     fn last_place(&self, number: usize) -> Value {
         let definition = place_behind(self.flow, self.bases.all[number]);
         let home = self.flow.number(definition.block());
-        let users: HandleSet<Value> = self.safepoints_that_need(number).collect();
+        let users = &self.needed_by[number];
         let blocks = users.iter().map(|safepoint| self.flow.number(safepoint.block()));
         let last = blocks.reduce(|first, second| self.dominators.common(first, second)).expect("a safepoint needs it");
         let block = self.dominators.outside_loops(last, home);
         debug_assert!(self.dominators.dominates(home, block), "a definition dominates its uses");
         let begin = if block == home { definition } else { self.flow.blocks[block].first_insertion_point() };
+        let here: HandleSet<Value> = users.iter().copied().filter(|it| it.block() == begin.block()).collect();
+        if here.is_empty() {
+            return begin.block().terminator().expect("a block ends in a terminator");
+        }
         let mut places = std::iter::successors(Some(begin), |place| place.next_instruction());
-        places.find(|place| users.contains(place) || place.is_terminator()).expect("a block ends in a terminator")
-    }
-
-    fn safepoints_that_need(&self, number: usize) -> impl Iterator<Item = Value> {
-        let needs = self.needs.of_safepoints.iter().filter(move |(_, needed)| needed.contains(number));
-        needs.map(|(&safepoint, _)| safepoint)
+        places.find(|place| here.contains(place)).expect("a definition comes before its uses")
     }
 
     /// Stores null where nothing of a slot's web is wanted any longer, and the function goes on.
@@ -138,12 +169,11 @@ impl Placement<'_> {
             let begin = self.flow.blocks[block].first_insertion_point();
             self.empty_those(&entering, &self.webs_of(&self.needs.at_begin[block]), begin, &filled);
             let mut wanted = self.needs.at_end[block].clone();
-            let instructions: Vec<Value> = backwards(self.flow, block).collect();
-            for instruction in instructions {
-                let after = self.webs_of(&wanted);
-                self.needs.before(self.bases, instruction, &mut wanted);
-                let is_safepoint = self.needs.of_safepoints.contains_key(&instruction);
-                if let Some(next) = instruction.next_instruction().filter(|_| is_safepoint) {
+            for step in self.needs.steps[block].iter().rev() {
+                let is_safepoint = self.needs.of_safepoints.contains_key(&step.instruction);
+                let after = if is_safepoint { self.webs_of(&wanted) } else { BitSet::default() };
+                self.needs.before(step, &mut wanted);
+                if let Some(next) = step.instruction.next_instruction().filter(|_| is_safepoint) {
                     self.empty_those(&self.webs_of(&wanted), &after, next, &filled);
                 }
             }

@@ -15,34 +15,42 @@ const NO_OBJECTS: [&str; 5] = ["byval", "sret", "swifterror", "inalloca", "preal
 
 /// What counts as a reference.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct References {
+pub(in crate::lower) struct References {
     /// Pointers of address space 0, too.
-    pub(super) every: bool,
+    pub(in crate::lower) every: bool,
     /// Whether arguments of address space 0 are: those of a function whose callers may be gone while it runs.
     pub(super) plain_arguments: bool,
 }
 
 impl References {
+    /// Those for which roots were inferred in a module.
+    pub(in crate::lower) fn of_inferred(module: Module) -> References {
+        References { every: super::is_done_for_all(module), plain_arguments: false }
+    }
+
     /// Whether pointers of this type are references.
-    pub(super) fn is_type(self, of: Type) -> bool {
+    pub(in crate::lower) fn is_type(self, of: Type) -> bool {
         of.is_pointer() && (of.address_space() == TYPED || self.every && of.address_space() == 0)
     }
 
     /// Whether this value may be the address of an object or of a place inside one.
     pub(super) fn is_reference(self, value: Value) -> bool {
         let is_held = || value.is_argument() && !self.plain_arguments && !is_typed(value.type_of());
-        value.is_local() && self.is_type(value.type_of()) && leads_to_objects(value) && !is_held()
+        value.is_local() && self.is_type(value.type_of()) && !is_held() && leads_to_objects(value)
     }
 
     /// Whether a value of this type is a reference, or has some among its members.
     pub(super) fn may_carry(self, of: Type) -> bool {
-        self.is_type(of) || of.members().into_iter().any(|(member, count)| count > 0 && self.may_carry(member))
+        self.is_type(of)
+            || of.has_members() && of.members().into_iter().any(|(member, count)| count > 0 && self.may_carry(member))
     }
 
     /// Whether values of this type have references in vectors.
     fn in_vector(self, of: Type) -> bool {
         let is_vector = matches!(of.kind(), TypeKind::LLVMVectorTypeKind | TypeKind::LLVMScalableVectorTypeKind);
-        self.may_carry(of) && (is_vector || of.members().into_iter().any(|(member, _)| self.in_vector(member)))
+        of.has_members()
+            && self.may_carry(of)
+            && (is_vector || of.members().into_iter().any(|(member, _)| self.in_vector(member)))
     }
 
     /// Adds the byte offsets of the references in a variable of this type that begins at `at`.

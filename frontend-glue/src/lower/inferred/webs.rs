@@ -6,9 +6,9 @@
 //! Then what the slot holds is at each place the one that is wanted.
 
 use super::bases::Bases;
-use super::needs::{Needs, backwards};
+use super::needs::Needs;
 use crate::analysis::flow::Flow;
-use crate::llvm::{HandleMap, Opcode, Value};
+use crate::llvm::{HandleMap, Opcode};
 use crate::lower::bit_set::BitSet;
 
 /// The webs of one function. A base that no safepoint needs may be in one for a phi's sake.
@@ -56,27 +56,34 @@ impl Joining {
             members: (0..count).map(|number| vec![number]).collect(),
             apart: connected(bases).into_iter().map(|number| (number, BitSet::empty(count))).collect(),
         };
-        for block in 0..flow.reachable {
-            joining.note_block(flow, bases, needs, block);
+        let mut begin = vec![Vec::new(); flow.reachable];
+        for (number, base) in bases.all.iter().enumerate() {
+            let block = if base.is_argument() { 0 } else { flow.number(base.block()) };
+            if base.is_argument() || base.is(Opcode::LLVMPHI) {
+                begin[block].push(number);
+            }
+        }
+        for (block, begin) in begin.iter().enumerate() {
+            joining.note_block(needs, block, begin);
         }
         joining
     }
 
-    fn note_block(&mut self, flow: &Flow, bases: &Bases, needs: &Needs, block: usize) {
-        self.wanted.union(&needs.at_begin[block]);
-        let mut wanted = needs.at_end[block].clone();
-        for instruction in backwards(flow, block).take_while(|it| !it.is(Opcode::LLVMPHI)) {
-            if let Some(number) = bases.number_of(instruction) {
+    /// `begin` are the bases that the block begins with: its phis, and in the first one the arguments.
+    fn note_block(&mut self, needs: &Needs, block: usize, begin: &[usize]) {
+        let (Some(at_begin), Some(at_end)) = (needs.at_begin.get(block), needs.at_end.get(block)) else { return };
+        self.wanted.union(at_begin);
+        let mut wanted = at_end.clone();
+        self.wanted.union(&wanted);
+        for step in needs.steps[block].iter().rev() {
+            if let Some(number) = step.defines {
                 self.note_definition(number, &wanted);
             }
-            needs.before(bases, instruction, &mut wanted);
+            needs.before(step, &mut wanted);
             self.wanted.union(&wanted);
         }
-        let begins_here = |base: &Value| {
-            if block == 0 { base.is_argument() } else { base.is(Opcode::LLVMPHI) && base.block() == flow.blocks[block] }
-        };
-        for (number, _) in bases.all.iter().enumerate().filter(|(_, base)| begins_here(base)) {
-            self.note_definition(number, &needs.at_begin[block]);
+        for &number in begin {
+            self.note_definition(number, at_begin);
         }
     }
 
