@@ -61,7 +61,7 @@ const BLOCK_BYTES: u64 = 32 << 10;
 
 impl TallyHeap {
     /// An empty heap.
-    pub fn new(options: HeapOptions) -> TallyHeap {
+    pub fn new(mut options: HeapOptions) -> TallyHeap {
         let (plan, zeal) = (options.plan, options.zeal);
         let register = |kind| type_registry::register(descriptor(kind)).expect("a sound descriptor");
         let deaths = match plan {
@@ -72,7 +72,12 @@ impl TallyHeap {
         };
         let types = Kind::ALL.map(register);
         let logs_whole_blocks = options.block_log_after <= 1;
+        // Set later, the goal is that of collections alone: finalizers of a set run together, as the model has it.
+        let goal = if plan == Plan::Trace { options.pause_goal_ns.take() } else { None };
         let mut mutator = new_mutator(options).expect("the heap's range can be reserved");
+        if goal.is_some() {
+            mutator.heap().options_mut().pause_goal_ns = goal;
+        }
         let globals = Globals::register();
         let deeds = deeds::Doer::begin(globals.slots.as_ptr(), types[Kind::Pair as usize]);
         let listener = Rc::clone(&deeds);

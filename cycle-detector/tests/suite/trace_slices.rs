@@ -481,3 +481,16 @@ fn module_with_plain_stores_that_is_loaded_while_the_mark_runs() {
     assert_eq!(live, 1_001);
     heap.with_driver(|driver, heap| driver.verify(heap)).expect("a heap in order");
 }
+
+/// Zeal keeps it, with its length overwritten, while the next collection sets the bits of the barrier.
+#[test]
+fn large_array_that_has_died_under_zeal() {
+    let mut m = heap_with(HeapOptions { zeal: true, ..HeapOptions::default() });
+    let array = m.allocate_array(type_of(&ARRAY), MANY).expect("memory");
+    m.push_root(Some(array));
+    m.truncate_roots(0);
+    m.collect();
+    m.flip();
+    finish(&mut m);
+    end(m);
+}

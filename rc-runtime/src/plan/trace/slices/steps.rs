@@ -5,7 +5,7 @@ use crate::heap::{Heap, LAST_EPOCH};
 use crate::mark_phase::MarkPhase;
 use crate::memory::heap_walk::{HeapWalk, Place, next_live};
 use crate::memory::range::{LIVE, MARK, UNLOGGED, block_start};
-use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::bump::collection::Survivors;
 
 /// Bytes of a large object whose unlogged bits are set in one step.
@@ -68,7 +68,10 @@ impl Heap {
         match self.trace.slices.walk.next(&self.bump.blocks.owned, &self.large)? {
             // SAFETY: [OWNED] a block of this heap.
             Place::Block(block) => unsafe { UNLOGGED.block_words(block) }.fill(!0),
-            Place::Large(object) if object.type_info().has_references => self.trace.slices.part = Some((object, 0)),
+            // Zeal keeps the dead, and has overwritten their lengths.
+            Place::Large(object) if object.type_info().has_references && !object.has(flag::DEAD) => {
+                self.trace.slices.part = Some((object, 0));
+            }
             Place::Large(_) | Place::Vacant => {}
         }
         Some(BITS_UNITS)
