@@ -66,6 +66,11 @@ pub(crate) fn is_done_for_all(module: Module) -> bool {
     module.flag(INFERRED_FLAG) == Some(ALL_POINTERS)
 }
 
+/// The references for which roots were inferred in this module.
+pub(super) fn references(module: Module) -> References {
+    References { every: is_done_for_all(module), plain_arguments: false }
+}
+
 /// Whether callers protect what this argument is, or leads into.
 pub(super) fn is_protected_by_callers(argument: Value) -> bool {
     argument.type_of().is_plain_pointer() && is_done_for_all(argument.function_of_parameter().module())

@@ -10,7 +10,7 @@
 //! protects a value read from the first ([`Reach::ThroughRoots`]).
 
 use super::bit_set::BitSet;
-use super::inferred::{References, is_protected_by_callers};
+use super::inferred::{References, is_protected_by_callers, references as inferred_references};
 use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
@@ -91,7 +91,7 @@ impl Influence {
             accesses: HandleMap::default(),
             values: HandleMap::default(),
             exact: HandleSet::default(),
-            inferred: any_inferred.then(|| (inferred.clone(), References::of_inferred(module))),
+            inferred: any_inferred.then(|| (inferred.clone(), inferred_references(module))),
             shares: false,
         };
         let mut survey = Survey {

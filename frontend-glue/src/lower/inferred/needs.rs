@@ -214,15 +214,15 @@ impl Code<'_> {
         let nothing = BitSet::empty(self.bases.all.len());
         let mut of_edges = vec![nothing.clone(); self.flow.blocks.len()];
         let mut effects: Vec<Effect> = steps.iter().map(|steps| self.effect_on_live(steps)).collect();
-        for block in 0..self.flow.reachable {
-            for phi in self.flow.blocks[block].instructions().take_while(|it| it.is_phi()) {
+        for (effect, block) in effects.iter_mut().zip(&self.flow.blocks) {
+            for phi in block.instructions().take_while(|it| it.is_phi()) {
                 for (value, from) in phi.incoming() {
                     self.bases
                         .used_by(value)
                         .into_iter()
                         .for_each(|base| of_edges[self.flow.number(from)].insert(base));
                 }
-                self.bases.number_of(phi).into_iter().for_each(|number| effects[block].ends(number));
+                self.bases.number_of(phi).into_iter().for_each(|number| effect.ends(number));
             }
         }
         let through = |block: usize, mut live: BitSet| {

@@ -23,11 +23,6 @@ pub(in crate::lower) struct References {
 }
 
 impl References {
-    /// Those for which roots were inferred in a module.
-    pub(in crate::lower) fn of_inferred(module: Module) -> References {
-        References { every: super::is_done_for_all(module), plain_arguments: false }
-    }
-
     /// Whether pointers of this type are references.
     pub(in crate::lower) fn is_type(self, of: Type) -> bool {
         of.is_pointer() && (of.address_space() == TYPED || self.every && of.address_space() == 0)
