@@ -73,7 +73,7 @@ fn map(m: &mut Mutator, mode: WeakMode) -> ObjectRef {
 }
 
 fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
-    for plan in [Plan::Deferred, Plan::Prompt] {
+    for plan in Plan::ALL {
         for zeal in [false, true] {
             let mut m = new_mutator(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
             MAPS.set([0; 2]);

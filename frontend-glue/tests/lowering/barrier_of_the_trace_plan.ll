@@ -1,7 +1,7 @@
 ; Under the trace plan functions that say `refcount`, and those that promise it, write by the barrier of the deferred plan, and the
 ; record of the module says so (64, beside 8 for the plan). Fresh objects need none.
 ; OPTIONS: plan=trace
-; CHECK: @tally.module = internal global {{.*}} { i32 2, i32 72,
+; CHECK: @tally.module = internal global {{.*}} { i32 3, i32 72,
 ; CHECK: define void @old_object
 ; CHECK: call preserve_mostcc void @tally_log_slow
 ; CHECK: define void @promised

@@ -1,6 +1,6 @@
 ; One function that promises nothing, and the module writes plainly: its record has 8 for the trace plan alone.
 ; OPTIONS: plan=trace
-; CHECK: @tally.module = internal global {{.*}} { i32 2, i32 8,
+; CHECK: @tally.module = internal global {{.*}} { i32 3, i32 8,
 ; TOTAL-NOT: call preserve_mostcc
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 

@@ -1,6 +1,6 @@
 ; A reference that is certain to be stored past the barrier: under the trace plan the program is right, but marks stop it.
 ; OPTIONS: plan=trace
-; CHECK: @tally.module = internal global {{.*}} { i32 2, i32 8,
+; CHECK: @tally.module = internal global {{.*}} { i32 3, i32 8,
 ; TOTAL-NOT: call preserve_mostcc
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Node\00"

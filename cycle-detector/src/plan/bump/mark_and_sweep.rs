@@ -78,10 +78,13 @@ fn judge(heap: &mut Heap, marker: &mut Marker) -> bool {
         for ephemeron in marker.take_held_back() {
             marker.units += heap.empty_ephemeron(ephemeron) as u64;
         }
+        // A key that waits for its finalizer has a record for that, and so the entry of a dead map has a link.
+        let (late, late_dead) = heap.take_special(is_dead);
         // A finalizer may need some of them.
-        let ends = || special[..dead].iter().copied().filter(|&object| is_dead(object));
+        let ends = || special[..dead].iter().chain(&late[..late_dead]).copied().filter(|&object| is_dead(object));
         ends().for_each(|object| heap.dismantle(object));
         ends().for_each(|object| heap.end_special(object));
+        heap.put_special_back(late, is_dead);
         heap.put_special_back(special, is_dead);
     } else {
         heap.put_special_back(special, |_| false);

@@ -2,15 +2,26 @@
 
 use super::{FINALIZED, FINALIZERS, NODE, TEXT, for_all_heaps, map, rooted};
 use std::cell::Cell;
+use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::{new_mutator, nothing_is_left, set};
+use tally_kit::nodes::{in_finalizer, new_mutator, nothing_is_left, set};
 
 static EPHEMERON: TypeDescriptor = TypeDescriptor::plain(c"Ephemeron", 16, &[0]).ephemeron();
+
+// SAFETY: `rise` takes any object of the type.
+static RISEN: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Risen", 24, &[]).finalized(rise) };
+
+/// A root holds the object again.
+unsafe extern "C-unwind" fn rise(object: *mut c_void) {
+    // SAFETY: [HEADER] the object that is finalized.
+    let object = unsafe { ObjectRef::from_address(object as u64) };
+    _ = in_finalizer(|m| _ = m.push_root(Some(object)));
+}
 
 /// The last root is let go of, and what hung on it goes.
 fn let_go(m: &mut Mutator, top: usize) {
@@ -146,6 +157,39 @@ fn map_in_a_ring_dies_with_keys_that_its_values_hold() {
         let key = rooted(m, &NODE);
         let holder = holder_of(m, map);
         m.weak_map_set(map, key, holder).expect("memory");
+        let_go(m, top);
+    });
+}
+
+/// The map, its entries and its keys are found dead together; finalizers bring the keys back, the memory of the entries is used again, and
+/// then the keys die.
+#[test]
+fn keys_that_their_finalizers_bring_back_have_no_entries_of_a_dead_map() {
+    for_all_heaps(|m| {
+        let top = m.root_count();
+        let map = map(m, WeakMode::Keys);
+        let value = rooted(m, &NODE);
+        for _ in 0..20 {
+            let key = rooted(m, &RISEN);
+            m.weak_map_set(map, key, value).expect("memory");
+        }
+        m.truncate_roots(top);
+        while m.root_count() < top + 20 {
+            m.epoch();
+        }
+        let mut nodes = Vec::new();
+        // Under zeal no memory is used again.
+        let many = if m.heap().zeal.is_some() { 10 } else { 3000 };
+        for _ in 0..many {
+            let node = rooted(m, &NODE);
+            set(m, node, 0, Some(node));
+            set(m, node, 8, Some(node));
+            nodes.push(node);
+        }
+        (top..top + 20).for_each(|root| m.set_root(RootIndex(root), None));
+        m.collect();
+        let are_whole = |node: &ObjectRef| [0, 8].iter().all(|&field| node.slot(field).read() == node.address());
+        assert!(nodes.iter().all(are_whole), "something else was cleared");
         let_go(m, top);
     });
 }
