@@ -121,8 +121,9 @@ impl Heap {
     pub fn end_special_some(&mut self, units: i64) -> Option<i64> {
         let judging = &mut self.trace.slices.judging;
         let Some(&object) = self.trace.special.get(judging.at) else {
-            let kept = judging.kept;
-            self.trace.special.truncate(kept);
+            self.trace.special.truncate(judging.kept);
+            // Asked once more, it leaves those alone that the program has added meanwhile.
+            (judging.at, judging.kept) = (usize::MAX, usize::MAX);
             return None;
         };
         let mut left = units;
