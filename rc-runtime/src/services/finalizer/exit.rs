@@ -53,6 +53,10 @@ impl Heap {
                 return true;
             }
             for _ in 0..remaining {
+                if heap.trace.slices.judge() {
+                    // Begun by a finalizer; it goes through the queue by places.
+                    heap.with_driver(|driver, heap| _ = driver.collect(heap));
+                }
                 let Some(object) = heap.take_waiting() else { break };
                 Heap::finalize_one(heap, object);
             }

@@ -181,7 +181,8 @@ impl Heap {
         let waits = !heap.services.finalizers.collecting && !heap.finalizers_have_their_turn();
         let mut turn = heap.begin_turn();
         while heap.services.finalizers.left_in_set > 0 {
-            if waits || !heap.has_turn(&mut turn) {
+            // A collection in slices that judges the dead, begun by one of them, goes through the queue by places.
+            if waits || heap.trace.slices.judge() || !heap.has_turn(&mut turn) {
                 heap.request_finalizer_turn();
                 return;
             }
