@@ -73,6 +73,17 @@ fn list(m: &mut Mutator, length: u64) -> RootIndex {
     root
 }
 
+/// Objects with finalizers, each with one that it refers to. One root stays, and holds none of them.
+fn let_go_of_mortals(m: &mut Mutator, many: u64) {
+    for _ in 0..many {
+        let object = m.allocate(type_of(&MORTAL)).expect("memory");
+        m.push_root(Some(object));
+        let held = node(m);
+        set(m, object, 0, Some(held));
+        m.truncate_roots(1);
+    }
+}
+
 fn marks(m: &mut Mutator) -> bool {
     m.heap().mark_phase() == MarkPhase::Discovers
 }
@@ -274,13 +285,7 @@ fn finalizers_run_when_the_mark_has_ended_and_what_they_need_is_there() {
         FINALIZED.set(0);
         let mut m = heap();
         list(&mut m, 200);
-        for _ in 0..10 {
-            let object = m.allocate(type_of(&MORTAL)).expect("memory");
-            m.push_root(Some(object));
-            let held = node(&mut m);
-            set(&mut m, object, 0, Some(held));
-            m.truncate_roots(1);
-        }
+        let_go_of_mortals(&mut m, 10);
         take_snapshot(&mut m);
         let mut steps = 0;
         while m.step(UNITS.into()) {
@@ -301,13 +306,7 @@ fn finalizer_that_runs_while_the_next_mark_does_finds_its_object_whole() {
     FINALIZED.set(0);
     let mut m = heap();
     list(&mut m, 200);
-    for _ in 0..200 {
-        let object = m.allocate(type_of(&MORTAL)).expect("memory");
-        m.push_root(Some(object));
-        let held = node(&mut m);
-        set(&mut m, object, 0, Some(held));
-        m.truncate_roots(1);
-    }
+    let_go_of_mortals(&mut m, 200);
     // With slices in units some of a set run at each safepoint.
     take_snapshot(&mut m);
     while m.step(UNITS.into()) && FINALIZED.get() == 0 {}

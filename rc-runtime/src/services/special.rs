@@ -6,7 +6,7 @@
 //! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Three kinds of objects are special
 //! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]); an object that
 //! has one weak slot and nothing else: the table has the number of that slot's link; and a key of one weak map: the table has the
-//! number of the map (`weak_map/members.rs`).
+//! number of the map (`special/member.rs`).
 //!
 //! The end of a special object, under both plans:
 //!

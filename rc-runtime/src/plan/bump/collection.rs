@@ -32,17 +32,27 @@ impl Heap {
     pub fn begin_collection(&mut self) {
         self.retire_allocation();
         if self.survivors_age() && self.clock.epoch < LAST_EPOCH {
-            self.clock.epoch += 1;
-            self.context_mut().stamp = self.clock.epoch;
+            self.advance_stamp();
         }
-        self.statistics.marks += 1;
-        self.end_holds_of_left_calls();
-        self.services.specials.mark_begins();
-        self.sample_for_cycles();
+        self.begin_mark();
         for &block in &self.bump.blocks.owned {
             // SAFETY: [OWNED] a block of this heap.
             unsafe { LIVE.block_words(block) }.fill(0);
         }
+    }
+
+    /// What is allocated from now on has the stamp of another epoch.
+    pub(in crate::plan) fn advance_stamp(&mut self) {
+        self.clock.epoch += 1;
+        self.context_mut().stamp = self.clock.epoch;
+    }
+
+    /// A mark begins, in one stop or in slices.
+    pub(in crate::plan) fn begin_mark(&mut self) {
+        self.statistics.marks += 1;
+        self.end_holds_of_left_calls();
+        self.services.specials.mark_begins();
+        self.sample_for_cycles();
     }
 
     /// Notes that a marked object lives on, once: a small one when the mark comes to it, a large one in the sweep.

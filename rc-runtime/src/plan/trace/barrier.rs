@@ -87,7 +87,8 @@ impl Heap {
         }
     }
 
-    fn show_part(&mut self, object: ObjectRef, part: Part) {
+    /// What it refers to belongs to the snapshot.
+    pub(crate) fn show_part(&mut self, object: ObjectRef, part: Part) {
         object.type_info().for_each_reference(object, part, |target| self.show_in_snapshot(target));
     }
 

@@ -59,7 +59,7 @@ impl Heap {
 
     fn show_open(&mut self, object: ObjectRef) {
         if self.shows_overwritten() && !self.is_new(object) {
-            object.type_info().for_each_reference(object, Part::Whole, |target| self.show_in_snapshot(target));
+            self.show_part(object, Part::Whole);
         }
     }
 

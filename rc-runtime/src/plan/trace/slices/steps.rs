@@ -83,12 +83,8 @@ impl Heap {
         self.bump.blocks.arm_opened(opened);
         self.large.arm_young(large);
         self.retire_allocation();
-        self.clock.epoch += 1;
-        self.context_mut().stamp = self.clock.epoch;
-        self.statistics.marks += 1;
-        self.end_holds_of_left_calls();
-        self.services.specials.mark_begins();
-        self.sample_for_cycles();
+        self.advance_stamp();
+        self.begin_mark();
         self.bump.blocks.begin_slices();
         self.keep_hole_open();
         self.clock.begin_epoch();
