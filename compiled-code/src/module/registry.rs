@@ -7,6 +7,7 @@ use crate::module::record::{
     GlobalRoot, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
+use crate::stack::roots::beginning_here;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -330,16 +331,10 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
     let runs_none = unsafe { heap.as_ref() }.is_some_and(|heap| heap.services.finalizers.depth() == 0);
     if runs_none {
         let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
-        // SAFETY: [CONTEXT] this thread's; none is borrowed while finalizers run.
-        let context = || unsafe { &mut *tally_heap::context::current() };
-        let before = (context().exit_pc, context().exit_sp, context().exit_fp);
-        let here = &raw const before as u64 & !7;
-        // Managed frames, if there are any, lie below. No frame returns to 1: the unwinder takes the first step
-        // of the walk.
-        (context().exit_pc, context().exit_sp, context().exit_fp) = (1, here, 0);
-        // SAFETY: [ALONE] this thread's heap, which nothing borrows.
-        Heap::finalize_remaining(unsafe { HeapEntry::of(heap) }, &is_meant);
-        (context().exit_pc, context().exit_sp, context().exit_fp) = before;
+        beginning_here(|| {
+            // SAFETY: [ALONE] this thread's heap, which nothing borrows.
+            Heap::finalize_remaining(unsafe { HeapEntry::of(heap) }, &is_meant)
+        });
     }
     types.iter().for_each(|info| info.forget_finalizer());
 }

@@ -5,7 +5,7 @@
 
 use crate::module::record::OWN_ROOT;
 use crate::stack::bounds;
-use crate::stack::roots::{StackRoots, anchor, walk};
+use crate::stack::roots::{StackRoots, anchor, beginning_here, walk};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Position;
 use std::sync::Arc;
@@ -35,17 +35,13 @@ pub struct StackRoot {
 /// The slots are there until their frames go on. Called by native code that compiled code has called, to any depth.
 #[inline(never)]
 pub fn walk_roots() -> Vec<StackRoot> {
-    let here = 0_u64;
-    let context = tally_heap::context::current();
-    // SAFETY: [CONTEXT] this thread's context; nothing else uses it in this statement.
-    let exit = unsafe { &mut *context };
-    let before = (exit.exit_pc, exit.exit_sp, exit.exit_fp);
-    // No frame returns to 1: the unwinder takes the first step of the walk.
-    (exit.exit_pc, exit.exit_sp, exit.exit_fp) = (1, &raw const here as u64 & !7, 0);
-    let mut roots = vec![];
-    StackRoots::default().visit_roots(exit, |root| roots.push(root));
-    (exit.exit_pc, exit.exit_sp, exit.exit_fp) = before;
-    roots
+    beginning_here(|| {
+        let mut roots = vec![];
+        // SAFETY: [CONTEXT] this thread's context; nothing else uses it in this statement.
+        let context = unsafe { &*tally_heap::context::current() };
+        StackRoots::default().visit_roots(context, |root| roots.push(root));
+        roots
+    })
 }
 
 impl StackRoots {

@@ -86,10 +86,7 @@ impl StackRoots {
     fn may_pause(&self, heap: &Heap, registers: &Registers) -> bool {
         let here = 0_u64;
         let here = &raw const here as u64;
-        // The call by which compiled code left must not have returned: after it has, its frames may be gone.
-        let mut stack = StackReader::new(here & !7);
-        let is_left = registers.sp > here && stack.read(registers.sp - 8) == Some(registers.pc);
-        is_left
+        is_left_by(registers, here)
             && heap.zeal.is_none()
             && !heap.options().stop_the_world
             && heap.is_attached()
@@ -137,6 +134,30 @@ impl StackRoots {
         self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
     }
+}
+
+/// In an exit anchor, the return address of one that no call has made.
+const NO_CALL: u64 = 1;
+
+/// Whether the anchor is of a call that has not returned: after it has, the frames of compiled code may be gone.
+fn is_left_by(anchor: &Registers, here: u64) -> bool {
+    let mut stack = StackReader::new(here & !7);
+    anchor.pc != NO_CALL && anchor.sp > here && stack.read(anchor.sp - 8) == Some(anchor.pc)
+}
+
+/// Walks in `body` begin at the caller: native code, which no call into the runtime has left. Managed frames, if there are any, lie
+/// below it.
+#[inline(never)]
+pub(crate) fn beginning_here<T>(body: impl FnOnce() -> T) -> T {
+    let here = 0_u64;
+    // SAFETY: [CONTEXT] this thread's; none is borrowed while `body` runs.
+    let context = || unsafe { &mut *tally_heap::context::current() };
+    let before = (context().exit_pc, context().exit_sp, context().exit_fp);
+    // No frame returns there: the unwinder takes the first step of the walk.
+    (context().exit_pc, context().exit_sp, context().exit_fp) = (NO_CALL, &raw const here as u64 & !7, 0);
+    let done = body();
+    (context().exit_pc, context().exit_sp, context().exit_fp) = before;
+    done
 }
 
 /// The registers where compiled code left for the runtime; `None` when no compiled code runs.
@@ -394,5 +415,22 @@ impl StackReader {
         }
         // SAFETY: between the stack pointer and the end of this thread's stack.
         Some(unsafe { *(address as *const u64) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NO_CALL, Registers, is_left_by};
+
+    /// The word below the anchor is whatever the compiler has put there.
+    #[test]
+    fn anchor_that_no_call_has_made_is_none_of_a_call_whatever_lies_below_it() {
+        let here = 0_u64;
+        let words = [NO_CALL, 77, 0];
+        let anchor = |pc, word: usize| Registers { pc, sp: &raw const words[word + 1] as u64, fp: 0, rbx: None };
+        let here = (&raw const here as u64).min(&raw const words as u64 - 8);
+        assert!(is_left_by(&anchor(77, 1), here), "a call that has not returned");
+        assert!(!is_left_by(&anchor(78, 1), here), "one that has");
+        assert!(!is_left_by(&anchor(NO_CALL, 0), here));
     }
 }
