@@ -14,7 +14,7 @@ impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
         self.give_memory_back(heap);
-        if heap.is_running() && self.marking.is_due(heap) {
+        if heap.is_running() && self.marking.growth.is_due(heap) {
             self.collect_or_count(heap);
         }
     }
@@ -90,7 +90,7 @@ impl DeferredDriver {
         let Some(freed) = collected.freed else { return false };
         self.stops.report.freed_by_mark = freed;
         self.stops.close_report(heap);
-        self.marking.note_collection(heap, collected.units);
+        self.marking.growth.note_collection(heap, collected.units);
         true
     }
 

@@ -12,8 +12,8 @@ use crate::plan::bump::collection::Survivors;
 const ARMED_AT_ONCE: u64 = 1 << 20;
 /// Units of a block whose bits are set, cleared or looked at.
 const BITS_UNITS: i64 = 4;
-/// Units of a block that is swept.
-const SWEEP_UNITS: i64 = 8;
+/// Units of a block that is swept: its bits and those of the mark are read and written, a kibibyte of cold memory.
+const SWEEP_UNITS: i64 = 16;
 /// Bytes of the heap whose bits are set for a unit.
 const BYTES_PER_UNIT: u64 = 8192;
 
