@@ -30,6 +30,19 @@ pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
     unsafe { &mut *heap }
 }
 
+/// The heap of the current thread, if it has one.
+///
+/// # Safety
+/// As for [`thread_heap`].
+#[inline(always)]
+pub unsafe fn heap_at_hand<'a>() -> Option<&'a mut Heap> {
+    // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
+    // here.
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: [HELD] by the caller's promise no other borrow is in use.
+    unsafe { heap.as_mut() }
+}
+
 #[cold]
 fn make_thread_heap() {
     // SAFETY: [CONTEXT] this thread's context.
