@@ -4,7 +4,7 @@
 //! never dies, and a weak slot that holds one yields it. Expected cost of `tally_weak_get`: 20 instructions if the
 //! target is young or was upgraded before in this epoch, and always under the prompt plan.
 
-use super::{answer, heap_at_hand, thread_heap};
+use super::{answer, heap_at_hand, own, required, thread_heap};
 use crate::safepoint_shim;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
@@ -13,9 +13,8 @@ use tally_heap::object::{ObjectRef, Slot};
 use tally_heap::services::builtin::Callback;
 use tally_heap::services::ephemeron::{KEY, VALUE};
 use tally_heap::services::weak::WeakKind;
-use tally_heap::services::weak_map::{WeakMode, object_of};
+use tally_heap::services::weak_map::WeakMode;
 use tally_heap::type_registry::ClearFunction;
-use tally_heap::zeal::access::FOREIGN;
 
 safepoint_shim! {
     /// `void *tally_weak_new(void *target)`: a weak reference.
@@ -88,23 +87,6 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     if let Err(error) = unsafe { heap.weak_map_set(map, key, value) } {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
-}
-
-/// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
-fn own(word: u64, function: &str) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
-    let object = unsafe { object_of(word) }?;
-    // SAFETY: [ALONE] borrowed for this statement alone.
-    if !unsafe { thread_heap() }.owns(object) {
-        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
-    }
-    Some(object)
-}
-
-fn required(word: u64, function: &str) -> ObjectRef {
-    own(word, function).unwrap_or_else(|| {
-        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, which is not an object of the heap"))
-    })
 }
 
 /// `void *tally_weak_get(const void *slot)`: the target of a weak reference, or of any weak slot; null when the
