@@ -51,7 +51,7 @@ impl Heap {
     /// As inline code does it: the cursor moves on, and all that the heap and the type may want besides is one flag and one
     /// number. The prompt plan has no cursor.
     #[inline(always)]
-    fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+    pub(crate) fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
         let start = self.advance(info.bump_cell)?;
         let object = self.write_header(start, info.id);
         clear_payload(object, info.bump_cell);

@@ -101,6 +101,20 @@ pub struct Rest {
     free: u32,
 }
 
+/// The address of a weak set or map; [`NONE`](Self::NONE), which is no address, for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastTable(pub(crate) u64);
+
+impl LastTable {
+    pub(crate) const NONE: LastTable = LastTable(u64::MAX);
+}
+
+impl Default for LastTable {
+    fn default() -> LastTable {
+        LastTable::NONE
+    }
+}
+
 /// What the heap knows of a weak map.
 #[derive(Debug)]
 pub(crate) struct MapState {
@@ -220,6 +234,9 @@ pub struct Specials {
     pub(crate) maps_made: u64,
     /// The weak sets, by number, from 1 on.
     pub(crate) sets: List<Option<ObjectRef>>,
+    /// The weak set that was asked last, and the weak map with weak keys, until they die: known to be of this heap by one comparison.
+    pub(crate) last_set: LastTable,
+    pub(crate) last_map: LastTable,
     /// The work to do when the collector has returned.
     pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead

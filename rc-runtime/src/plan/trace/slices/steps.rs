@@ -92,6 +92,7 @@ impl Heap {
         (slices.arms, slices.marks, slices.new_stamp) = (false, true, self.clock.epoch);
         (slices.blocks, slices.at) = (self.bump.blocks.owned.len(), 0);
         slices.allocated = (self.statistics.allocated_objects, self.statistics.allocated_bytes);
+        self.note_what_yields();
         self.set_mark_phase(MarkPhase::Discovers);
         self.show_open_objects();
     }
@@ -112,6 +113,7 @@ impl Heap {
         let slices = &mut self.trace.slices;
         (slices.marks, slices.judges) = (false, false);
         (slices.at, slices.walk) = (0, HeapWalk::default());
+        self.note_what_yields();
     }
 
     /// Sweeps a large object or a block. Returns what that cost; `None` when all are swept.
