@@ -23,6 +23,7 @@ fn addressed(object: u64, function: &str) -> ObjectRef {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_open(object: u64) {
+    leaf!(tally_object_open);
     let object = addressed(object, "tally_object_open");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.open_object(object);
@@ -34,6 +35,7 @@ pub unsafe extern "C" fn tally_object_open(object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_close(object: u64) {
+    leaf!(tally_object_close);
     let object = addressed(object, "tally_object_close");
     // SAFETY: [ALONE] borrowed for this statement alone.
     if !unsafe { thread_heap() }.close_object(object) {
@@ -48,6 +50,7 @@ pub unsafe extern "C" fn tally_object_close(object: u64) {
 /// `slot` lies in `object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_write_open(value: u64, object: u64, slot: u64) {
+    leaf!(tally_write_open);
     if let Some((object, slot)) = written_into(object, slot, 1) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         let heap = unsafe { thread_heap() };
@@ -64,6 +67,7 @@ pub unsafe extern "C" fn tally_write_open(value: u64, object: u64, slot: u64) {
 /// As for [`tally_write_open`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_write_open_i64(word: u64, object: u64, slot: u64) {
+    leaf!(tally_write_open_i64);
     // SAFETY: by the caller's promise.
     unsafe { tally_write_open(word, object, slot) };
 }

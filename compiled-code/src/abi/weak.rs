@@ -115,6 +115,7 @@ fn required(word: u64, function: &str) -> ObjectRef {
 /// `slot` is a weak reference, or a weak slot of an object of this thread's heap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
+    leaf!(tally_weak_get);
     // SAFETY: by the caller's promise.
     upgraded(unsafe { Slot::from_address(slot) }.read())
 }
@@ -125,6 +126,7 @@ pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
 /// `word` was read from a weak slot, and no safepoint came after that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_upgrade(word: u64) -> u64 {
+    leaf!(tally_weak_upgrade);
     upgraded(word)
 }
 
@@ -155,6 +157,7 @@ fn upgraded_slowly(object: ObjectRef) -> u64 {
 /// `slot` lies in `object` and is no reference by its descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_write(object: u64, slot: u64, target: u64) {
+    leaf!(tally_weak_write);
     write_slot(object, slot, target, WeakKind::Reference, "tally_weak_write");
 }
 
@@ -164,6 +167,7 @@ pub unsafe extern "C" fn tally_weak_write(object: u64, slot: u64, target: u64) {
 /// As for [`tally_weak_write`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_key_write(object: u64, slot: u64, key: u64) {
+    leaf!(tally_ephemeron_key_write);
     write_slot(object, slot, key, WeakKind::Key, "tally_ephemeron_key_write");
 }
 
@@ -183,6 +187,7 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
 /// `clear` stores to the slot and calls nothing of Tally.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor, clear: ClearFunction) {
+    leaf!(tally_type_on_clear);
     // SAFETY: by the caller's promise.
     unsafe { super::root_type(descriptor).set_on_clear(clear) };
 }
@@ -193,6 +198,7 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
 /// `ephemeron` comes from `tally_ephemeron_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
+    leaf!(tally_ephemeron_get);
     // SAFETY: [HEADER] by the caller's promise.
     let key = unsafe { tally_weak_get(ephemeron + KEY) };
     // SAFETY: [HEADER] by the caller's promise.
@@ -206,6 +212,7 @@ pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
 /// As for [`tally_ephemeron_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
+    leaf!(tally_ephemeron_key);
     // SAFETY: by the caller's promise.
     unsafe { tally_weak_get(ephemeron + KEY) }
 }
@@ -216,6 +223,7 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 /// `map` comes from `tally_weak_map_new`; so for the functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
+    leaf!(tally_weak_map_get);
     let map = required(map, "tally_weak_map_get");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
@@ -230,6 +238,7 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
+    leaf!(tally_weak_map_remove);
     let map = required(map, "tally_weak_map_remove");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
@@ -244,6 +253,7 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
+    leaf!(tally_weak_map_count);
     let map = required(map, "tally_weak_map_count");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_count(map)
@@ -255,6 +265,7 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_next);
     let map = required(map, "tally_weak_map_next");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_next(map, position)
@@ -266,6 +277,7 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_key_at);
     let map = required(map, "tally_weak_map_key_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).0
@@ -277,6 +289,7 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_value_at);
     let map = required(map, "tally_weak_map_value_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).1

@@ -74,6 +74,7 @@ fn refuse(word: u64, function: &str, why: &str) -> ! {
 /// `at` leads to a word that is 0 before the first call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_probe(set: u64, hash: u32, at: *mut u64) -> u64 {
+    leaf!(tally_weak_set_probe);
     let set = set_of(set, "tally_weak_set_probe");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
@@ -88,6 +89,7 @@ pub unsafe extern "C" fn tally_weak_set_probe(set: u64, hash: u32, at: *mut u64)
 /// `member` is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_remove(set: u64, member: u64) -> i32 {
+    leaf!(tally_weak_set_remove);
     let (set, member) = (set_of(set, "tally_weak_set_remove"), own(member, "tally_weak_set_remove"));
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_set_remove(set, member).into()
@@ -99,6 +101,7 @@ pub unsafe extern "C" fn tally_weak_set_remove(set: u64, member: u64) -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_count(set: u64) -> u64 {
+    leaf!(tally_weak_set_count);
     let set = set_of(set, "tally_weak_set_count");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_set_count(set)
@@ -110,6 +113,7 @@ pub unsafe extern "C" fn tally_weak_set_count(set: u64) -> u64 {
 /// `position` leads to a word that is 0 before the first call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_next(set: u64, position: *mut u64) -> u64 {
+    leaf!(tally_weak_set_next);
     let set = set_of(set, "tally_weak_set_next");
     // SAFETY: by the caller's promise.
     let from = unsafe { *position };
