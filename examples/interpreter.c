@@ -269,7 +269,7 @@ typedef enum {
 } Primitive;
 static const struct {
     const char *name;
-    char arity; /* -1: any */
+    signed char arity; /* -1: any */
     char sort;  /* of the first argument: 'i' integers, 'p' a pair, 0 anything */
 } primitives[PRIMITIVES] = {
     [ADD] = {"+", 2, 'i'},           [SUBTRACT] = {"-", 2, 'i'},       [MULTIPLY] = {"*", 2, 'i'},

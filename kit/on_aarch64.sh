@@ -98,3 +98,12 @@ done
 [ $build -gt 0 ] || exec "$tally" run
 eval "\"\$tally\" build --target $target $words_of_build -o \"\$folder/program\"" || exit $?
 eval "$qemu -0 \"\$first\" \"\$folder/program\" $words_of_program"
+status=$?
+# It ended by a signal, and so does this.
+if [ $status -gt 128 ] && [ $status -lt 160 ]; then
+    rm -rf "$folder"
+    trap - EXIT
+    ulimit -c 0
+    kill -$((status - 128)) $$
+fi
+exit $status

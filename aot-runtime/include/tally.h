@@ -672,8 +672,12 @@ typedef struct tally_module {
 /* It writes references into objects with the barrier, so that collections may go in slices. With TALLY_MODULE_TRACE. */
 #define TALLY_MODULE_BARRIERS 64u
 
-/* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
+/* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. The first
+ * registers a module of any plan, and the executable has the collectors of all; the others those of one plan, and it has that one's. */
 void tally_register_module(tally_module *module);
+void tally_register_deferred(tally_module *module);
+void tally_register_prompt(tally_module *module);
+void tally_register_trace(tally_module *module);
 void tally_unregister_module(tally_module *module);
 
 /* [safepoint] Slow paths of inline allocation and of the inline poll. */

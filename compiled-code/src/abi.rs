@@ -18,6 +18,7 @@ mod finalizer;
 pub mod host;
 pub mod llvm_interface;
 mod open_object;
+pub mod panic_frames;
 mod resize;
 mod weak;
 mod weak_set;
@@ -204,6 +205,7 @@ preserving_shim! {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_apply_postponed() {
+    leaf!(tally_apply_postponed);
     // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap = unsafe { (*current()).heap };
     // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one; borrowed here alone.
@@ -241,6 +243,7 @@ extern "C" fn count_full(object: u64) {
 /// A word in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_increment(word: u64) {
+    leaf!(tally_increment);
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(word) } {
         object.increment_exact();
@@ -253,6 +256,7 @@ pub unsafe extern "C" fn tally_increment(word: u64) {
 /// A word in the heap range is a reference that was counted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_decrement(word: u64) {
+    leaf!(tally_decrement);
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(word) } {
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -268,6 +272,7 @@ pub unsafe extern "C" fn tally_decrement(word: u64) {
 /// As for [`Heap::settle_root`]; `slot` may be null, and so may `how`, a handle of a registered module.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeHandle, bytes: u64) {
+    leaf!(tally_root_settle);
     // SAFETY: by the caller's promise; the module's table is there as long as its code.
     let how = unsafe { how.as_ref() };
     // SAFETY: [HEADER] a registered type's.
@@ -285,6 +290,7 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
 /// `slot` lies in `object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
+    leaf!(tally_gcwrite_i64);
     if let Some((object, slot)) = written_into(object, slot, 1) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.write(object, slot, word);
@@ -297,6 +303,7 @@ pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
 /// `pair` names two words of `object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_write_pair(object: u64, pair: u64, first: u64, second: u64) {
+    leaf!(tally_write_pair);
     if let Some((object, slot)) = written_into(object, pair, 2) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.write_pair(object, slot, [first, second]);
@@ -325,6 +332,7 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 /// `dst` names `n` words of `dst_object`, `src` `n` readable words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
+    leaf!(tally_copy_refs);
     if let Some((object, target)) = written_into(object, target, count) {
         // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };
@@ -339,6 +347,7 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 /// `dst` names `n` words of `dst_object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
+    leaf!(tally_fill_refs);
     if let Some((object, target)) = written_into(object, target, count) {
         // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };

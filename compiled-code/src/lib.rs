@@ -13,6 +13,9 @@
 
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
+#[macro_use]
+mod leaf;
+
 pub mod abi;
 mod arch;
 pub mod module;

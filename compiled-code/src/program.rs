@@ -20,14 +20,18 @@ mod why_alive;
 use crate::abi::thread_heap;
 use crate::arch::tally_call_managed;
 use crate::module::record::ModuleRecord;
+use crate::module::registry::{self, ModuleError};
 use crate::program::options::RunOptions;
 use crate::stack::coroutine::leave;
+use crate::thread::driver;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use tally_collector::plan;
 use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
 use tally_heap::heap::HeapEntry;
+use tally_heap::plan::Plan;
 use tally_heap::services::finalizer;
 use tally_heap::{Heap, context};
 
@@ -66,6 +70,7 @@ pub(crate) fn options() -> &'static RunOptions {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_init() {
+    leaf!(tally_init);
     options();
 }
 
@@ -80,18 +85,58 @@ pub(crate) fn make_heap() -> Box<Heap> {
     crate::thread::make()
 }
 
-/// `void tally_register_module(const tally_module *)`: called by the module's constructor.
+/// `void tally_register_module(const tally_module *)`: for code that registers modules of any plan.
 ///
 /// # Safety
 /// The record and what it points to stay valid until the module is unregistered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
+    leaf!(tally_register_module);
+    // SAFETY: by the caller's promise.
+    register_module(module, |module| unsafe { registry::register(module) });
+}
+
+/// `void tally_register_deferred(const tally_module *)`: called by the constructor of a module of the deferred plan.
+///
+/// # Safety
+/// As for [`tally_register_module`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_register_deferred(module: *const ModuleRecord) {
+    leaf!(tally_register_deferred);
+    // SAFETY: by the caller's promise.
+    register_module(module, |module| unsafe { registry::register_of(Plan::Deferred, module) });
+}
+
+/// `void tally_register_prompt(const tally_module *)`: called by the constructor of a module of the prompt plan.
+///
+/// # Safety
+/// As for [`tally_register_module`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_register_prompt(module: *const ModuleRecord) {
+    leaf!(tally_register_prompt);
+    driver::provide(Plan::Prompt, plan::prompt::make_driver);
+    // SAFETY: by the caller's promise.
+    register_module(module, |module| unsafe { registry::register_of(Plan::Prompt, module) });
+}
+
+/// `void tally_register_trace(const tally_module *)`: called by the constructor of a module of the trace plan.
+///
+/// # Safety
+/// As for [`tally_register_module`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_register_trace(module: *const ModuleRecord) {
+    leaf!(tally_register_trace);
+    driver::provide(Plan::Trace, plan::trace::make_driver);
+    // SAFETY: by the caller's promise.
+    register_module(module, |module| unsafe { registry::register_of(Plan::Trace, module) });
+}
+
+/// Has a module registered, and stops if it is refused, unless a host asks for the answer ([`registered_by`]).
+fn register_module(module: *const ModuleRecord, register: impl FnOnce(*const ModuleRecord) -> Result<(), ModuleError>) {
     if let Err(error) = tally_heap::memory::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
-    // SAFETY: by the caller's promise.
-    let answer = unsafe { crate::module::registry::register(module) };
-    let answer = answer.map(|()| module as u64).map_err(|error| error.to_string());
+    let answer = register(module).map(|()| module as u64).map_err(|error| error.to_string());
     if let Some(Err(refused)) = ANSWER.with_borrow_mut(|asked| match asked {
         Some(place) => {
             *place = Some(answer);
@@ -136,9 +181,10 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
 /// No frame of the module is on any stack.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
+    leaf!(tally_unregister_module);
     if !EXITING.load(Ordering::Acquire) {
         // SAFETY: the module goes away now, with its code.
-        unsafe { crate::module::registry::unregister(module) };
+        unsafe { registry::unregister(module) };
     }
 }
 
@@ -261,7 +307,7 @@ fn exit_work() -> c_int {
         why_alive::report(heap, type_name, "at exit");
     }
     if options().log_cycles {
-        crate::module::registry::take_names();
+        registry::take_names();
         eprint!("{}", heap.cycle_report());
     }
     heap.retire_allocation();

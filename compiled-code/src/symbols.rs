@@ -79,6 +79,9 @@ macro_rules! for_each_runtime_symbol {
             tally_rehash, "v(pplpp)", safepoint;
             tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
+            tally_register_deferred, "v(p)", leaf;
+            tally_register_prompt, "v(p)", leaf;
+            tally_register_trace, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;
             tally_register_frames, "v(p)", leaf;
             tally_unregister_frames, "v(p)", leaf;

@@ -9,8 +9,8 @@
 //! roots hold. If there are none, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
+pub(crate) mod driver;
 pub(crate) mod overflow_message;
-pub(crate) mod runtime_entries;
 pub mod stack_overflow;
 
 use crate::program;
@@ -30,7 +30,7 @@ pub(crate) fn make() -> Box<Heap> {
     let count_objects = asked.count_objects || crate::module::registry::counts_are_wanted();
     let options = HeapOptions { plan, count_objects, ..asked };
     // SAFETY: [HELD] the program's code is compiled by the rules; its roots are on the stack that is given.
-    let mut heap = match unsafe { tally_collector::mutator::new_heap(options, Box::new(StackRoots::default())) } {
+    let mut heap = match unsafe { Heap::new(options, driver::make(plan, Box::new(StackRoots::default()))) } {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };

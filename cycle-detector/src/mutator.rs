@@ -6,15 +6,11 @@
 //! References that the host holds across a safepoint (any allocation, `poll`, `epoch`, `collect`) belong into its root stack; the
 //! others are valid until the next one starts.
 
-use crate::plan::deferred::DeferredDriver;
-use crate::plan::prompt::PromptDriver;
-use crate::plan::trace::TraceDriver;
+use crate::plan;
 use crate::root_source::{NoStack, RootSource};
-use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
-use tally_heap::plan::Plan;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::report::violation::Violation;
@@ -40,11 +36,7 @@ pub struct Mutator {
 /// # Safety
 /// As for [`Mutator::new`]; `stack` visits every root of compiled code, and nothing else.
 pub unsafe fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
-    let driver: Box<dyn EpochDriver> = match options.plan {
-        Plan::Deferred => Box::new(DeferredDriver::new(stack)),
-        Plan::Prompt => Box::new(PromptDriver::new(stack)),
-        Plan::Trace => Box::new(TraceDriver::new(stack)),
-    };
+    let driver = plan::make_driver(options.plan)(stack);
     // SAFETY: [HELD] by the caller's promise; the driver is of the plan.
     unsafe { Heap::new(options, driver) }
 }

@@ -7,6 +7,7 @@ pub(crate) mod debugger;
 pub mod foreign_object;
 pub mod link_line;
 pub mod output_file;
+mod std_backtrace;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

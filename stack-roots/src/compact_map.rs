@@ -2,8 +2,9 @@
 //!
 //! The emitter writes it in place of LLVM's section ([`writer`]); `frame_table` looks return addresses up in it where it
 //! lies. It has no absolute address, so it is read-only and shared between processes, and nothing is made of it at
-//! load. `[MAP]` Nothing in it is trusted: [`read`] checks the whole once, in time and memory in proportion to its bytes,
-//! and never looks outside the slice; what reads it later repeats the checks of what it touches.
+//! load. `[MAP]` The writer checks the whole and puts a [`seal`] on it, which [`read`] compares. A map without a seal is checked by
+//! [`read`], in time and memory in proportion to its bytes. Nothing looks outside the slice: what reads a map later repeats the checks of what
+//! it touches.
 //!
 //! ```text
 //! map     = "TMAP" | u32 bytes, all | u32 flags | u32 groups | u32 chunks | u32 ids | u32 words of lists | u32 bytes of sites
@@ -11,6 +12,7 @@
 //!           chunks × { u32 return, u32 at }             in a group: ascending
 //!           ids    × u64                                each once
 //!           lists: words, sites: bytes, zero bytes to a multiple of 8
+//!           [u32 calls | u32 0 | u64 seal]              only with flag 2
 //!
 //! group   place = address of the code − address of this field; with the top bit of `first chunk`, of a pointer to the code
 //! chunk   return = its first return address, from the group's code; `at` = its bytes, from the start of `sites`
@@ -33,6 +35,7 @@
 mod chunk;
 mod faults;
 pub(crate) mod lists;
+mod seal;
 pub(crate) mod table;
 pub mod writer;
 
@@ -43,6 +46,7 @@ pub use table::CompactTable;
 use chunk::Calls;
 use faults::{span, word};
 use lists::Lists;
+use seal::SEAL_BYTES;
 
 /// The name of the section.
 pub const SECTION: &str = "tally_stackmaps";
@@ -53,6 +57,9 @@ pub const MAGIC: [u8; 4] = *b"TMAP";
 /// Flag: lists begin with the size of their frame, which the walk needs on some processors.
 pub const FLAG_FRAME_SIZES: u32 = 1;
 
+/// Flag: the writer has checked the map, and its bytes end with a seal.
+pub const FLAG_SEALED: u32 = 2;
+
 const HEADER_BYTES: usize = 32;
 const GROUP_BYTES: usize = 8;
 const CHUNK_BYTES: usize = 8;
@@ -60,8 +67,18 @@ const CHUNK_BYTES: usize = 8;
 /// Bit of a group's first chunk: its place is that of a pointer.
 const THROUGH_POINTER: u32 = 1 << 31;
 
-/// Checks the map at the start of `bytes` and returns a view of it. Bytes behind it are not read.
+/// Checks the map at the start of `bytes`, by its seal if it has one, and returns a view of it. Bytes behind it are not read.
 pub fn read(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
+    let map = parts(bytes)?;
+    let calls = match map.has_seal {
+        true => map.sealed_calls()?,
+        false => map.check()?,
+    };
+    Ok(CompactMap { calls, ..map })
+}
+
+/// The parts of the map, of which nothing is known but that they are there.
+fn parts(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
     if bytes.get(..4) != Some(&MAGIC) {
         return Err(CompactError::Magic);
     }
@@ -70,7 +87,7 @@ pub fn read(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
     let count = |at| word(bytes, at).map(|count| count as usize);
     let (groups, chunks, ids) = (count(12)?, count(16)?, count(20)?);
     let flags = word(bytes, 8)?;
-    if flags & !FLAG_FRAME_SIZES != 0 {
+    if flags & !(FLAG_FRAME_SIZES | FLAG_SEALED) != 0 {
         return Err(CompactError::Flags { found: flags });
     }
     let chunks_at = span(bytes, HEADER_BYTES, groups, GROUP_BYTES)?;
@@ -78,11 +95,13 @@ pub fn read(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
     let lists_at = span(bytes, ids_at, ids, 8)?;
     let sites_at = span(bytes, lists_at, count(24)?, 4)?;
     let end = span(bytes, sites_at, count(28)?, 1)?;
-    if end.next_multiple_of(8) != all {
-        return Err(CompactError::Size { announced: all, found: end });
+    let has_seal = flags & FLAG_SEALED != 0;
+    let behind = end.next_multiple_of(8) + if has_seal { SEAL_BYTES } else { 0 };
+    if behind != all {
+        return Err(CompactError::Size { announced: all, found: if has_seal { behind } else { end } });
     }
     let part = |from: usize, to: usize| bytes.get(from..to).unwrap_or_default();
-    let map = CompactMap {
+    Ok(CompactMap {
         bytes,
         groups: part(HEADER_BYTES, chunks_at),
         chunks: part(chunks_at, ids_at),
@@ -93,9 +112,8 @@ pub fn read(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
         },
         sites: part(sites_at, end),
         calls: 0,
-    };
-    let calls = map.check()?;
-    Ok(CompactMap { calls, ..map })
+        has_seal,
+    })
 }
 
 /// A map that [`read`] has checked.
@@ -107,6 +125,7 @@ pub struct CompactMap<'a> {
     lists: Lists<'a>,
     sites: &'a [u8],
     calls: usize,
+    has_seal: bool,
 }
 
 impl<'a> CompactMap<'a> {
@@ -148,7 +167,7 @@ impl<'a> CompactMap<'a> {
             place: place as i32,
             is_through_pointer: first & THROUGH_POINTER != 0,
             first: first & !THROUGH_POINTER,
-            behind,
+            behind: behind.min(self.chunk_count()),
         }
     }
 
@@ -168,6 +187,15 @@ impl<'a> CompactMap<'a> {
         let end = word(self.chunks, at + CHUNK_BYTES + 4).map_or(self.sites.len(), |next| next as usize);
         let sites = self.sites.get(start..end).ok_or(CompactError::Chunk { chunk })?;
         Calls::open(sites, chunk, word(self.chunks, at)?)
+    }
+
+    /// The number of calls, if the seal is that of the bytes.
+    fn sealed_calls(&self) -> Result<usize, CompactError> {
+        let seal = self.bytes.last_chunk().map(|&seal| u64::from_le_bytes(seal));
+        if seal.is_none() || seal != seal::of(self.bytes, self.groups().len()) {
+            return Err(CompactError::Seal);
+        }
+        word(self.bytes, self.bytes.len() - SEAL_BYTES).map(|calls| calls as usize)
     }
 
     /// Reads everything once, and counts the calls.

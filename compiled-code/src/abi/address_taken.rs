@@ -12,6 +12,7 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_lent_store(slot: u64) {
+    leaf!(tally_lent_store);
     let here = 0_u64;
     let here = &raw const here as u64;
     if slot & 7 == 0 && (here..bounds::end()).contains(&slot) {

@@ -30,6 +30,7 @@ extern "C" fn current() -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stack_status(stack: u64) -> i32 {
+    leaf!(tally_stack_status);
     // SAFETY: [ALONE] borrowed for this statement alone.
     switching::status(unsafe { thread_heap() }, stack)
 }
@@ -40,6 +41,7 @@ pub unsafe extern "C" fn tally_stack_status(stack: u64) -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stack_close(stack: u64) {
+    leaf!(tally_stack_close);
     // SAFETY: [ALONE] borrowed for this statement alone.
     switching::close(unsafe { thread_heap() }, stack);
 }

@@ -11,6 +11,7 @@ use tally_heap::services::finalizer::{self, ErrorHook};
 /// `object` is an object of this thread's heap, or outside of all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
+    leaf!(tally_finalize_register);
     // SAFETY: [HEADER] by the caller's promise.
     let object = unsafe { ObjectRef::of_word(object) };
     // SAFETY: [ALONE] borrowed for this statement alone.
@@ -23,6 +24,7 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
 /// As for [`tally_finalize_register`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
+    leaf!(tally_finalize_forget);
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -37,6 +39,7 @@ pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
+    leaf!(tally_on_finalizer_error);
     finalizer::on_error(hook);
 }
 
@@ -47,5 +50,6 @@ pub unsafe extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_at_exit(on: i32) {
+    leaf!(tally_finalize_at_exit);
     finalizer::exit::run_at_exit(on != 0);
 }

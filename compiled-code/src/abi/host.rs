@@ -118,6 +118,7 @@ fn c_text(name: &str) -> CString {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_stop() {
+    leaf!(tally_stop);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.stop();
 }
@@ -128,6 +129,7 @@ pub unsafe extern "C" fn tally_stop() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_restart() {
+    leaf!(tally_restart);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.restart();
 }
@@ -138,6 +140,7 @@ pub unsafe extern "C" fn tally_restart() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_is_running() -> i32 {
+    leaf!(tally_is_running);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.is_running().into()
 }
@@ -148,6 +151,7 @@ pub unsafe extern "C" fn tally_is_running() -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_live_bytes() -> u64 {
+    leaf!(tally_live_bytes);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.live_bytes()
 }
@@ -158,6 +162,7 @@ pub unsafe extern "C" fn tally_live_bytes() -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
+    leaf!(tally_set_epoch_bytes);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_epoch_bytes(bytes);
 }
@@ -168,6 +173,7 @@ pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
+    leaf!(tally_set_pause_goal);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_pause_goal(ns);
 }
@@ -178,6 +184,7 @@ pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_log_collections(on: i32) {
+    leaf!(tally_log_collections);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.log_collections(on != 0);
 }
@@ -188,6 +195,7 @@ pub unsafe extern "C" fn tally_log_collections(on: i32) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_collector_mode(mode: i32) -> i32 {
+    leaf!(tally_collector_mode);
     // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     let before = match mode {
@@ -204,6 +212,7 @@ pub unsafe extern "C" fn tally_collector_mode(mode: i32) -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_set_limits(soft: u64, hard: u64) {
+    leaf!(tally_set_limits);
     let limit = |bytes| (bytes != 0).then_some(bytes);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.set_limits(limit(soft), limit(hard));
@@ -218,6 +227,7 @@ pub unsafe extern "C" fn tally_on_soft_limit(
     callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
     context: *mut c_void,
 ) {
+    leaf!(tally_on_soft_limit);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
         // SAFETY: by the caller's promise.
@@ -235,6 +245,7 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
     handler: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
     context: *mut c_void,
 ) {
+    leaf!(tally_on_out_of_memory);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
         // SAFETY: by the caller's promise.
@@ -248,6 +259,7 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
+    leaf!(tally_count_of);
     // SAFETY: [HEADER] by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { ObjectRef::of_word(object) }.map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
@@ -259,6 +271,7 @@ pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
+    leaf!(tally_handle_new);
     // SAFETY: [CONTEXT] this thread's context.
     let context = unsafe { &mut *current() };
     // SAFETY: [ROOT] the word is a reference or null.
@@ -283,6 +296,7 @@ extern "C" fn new_handle_slow(object: u64) -> u64 {
 /// As for [`Heap::set_handle`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
+    leaf!(tally_handle_set);
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
@@ -295,6 +309,7 @@ pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handles_open() -> u64 {
+    leaf!(tally_handles_open);
     // SAFETY: [CONTEXT] this thread's context.
     unsafe { (*current()).handle_top }
 }
@@ -305,6 +320,7 @@ pub unsafe extern "C" fn tally_handles_open() -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handles_close(scope: u64) {
+    leaf!(tally_handles_close);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.close_handles(scope);
 }
@@ -315,6 +331,7 @@ pub unsafe extern "C" fn tally_handles_close(scope: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
+    leaf!(tally_global_new);
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
@@ -327,6 +344,7 @@ pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
 /// As for [`Heap::set_global`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
+    leaf!(tally_global_set);
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
@@ -339,6 +357,7 @@ pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
 /// As for [`Heap::free_global`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_free(global: u64) {
+    leaf!(tally_global_free);
     if global != 0 {
         // SAFETY: [ALONE] borrowed for the next statement alone.
         let heap = unsafe { thread_heap() };
@@ -353,6 +372,7 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
+    leaf!(tally_external_bytes);
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -366,6 +386,7 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
+    leaf!(tally_make_immortal);
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -379,6 +400,7 @@ pub unsafe extern "C" fn tally_make_immortal(object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unfreeze() {
+    leaf!(tally_unfreeze);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.unfreeze();
 }
@@ -389,6 +411,7 @@ pub unsafe extern "C" fn tally_unfreeze() {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
+    leaf!(tally_is_in_heap);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.contains(address).into()
 }
@@ -399,6 +422,7 @@ pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
 /// `into` is a `tally_statistics`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
+    leaf!(tally_get_statistics);
     // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     heap.count_from_now_on();

@@ -31,6 +31,7 @@ use tally_heap::{TypeId, type_registry};
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
+    leaf!(llvm_gc_initialize);
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() };
 }
@@ -74,6 +75,7 @@ extern "C" fn allocate(size: u32) -> u64 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_trace_with(callback: Option<Callback>) {
+    leaf!(tally_trace_with);
     // SAFETY: [ALONE] borrowed for this statement alone.
     let plan = unsafe { thread_heap() }.plan();
     let Some(callback) = callback else { fatal::stop(STATUS_USAGE, &"tally_trace_with: the callback is null") };

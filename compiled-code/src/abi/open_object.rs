@@ -9,6 +9,7 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_open(object: u64) {
+    leaf!(tally_object_open);
     let object = required(object, "tally_object_open");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.open_object(object);
@@ -20,6 +21,7 @@ pub unsafe extern "C" fn tally_object_open(object: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_close(object: u64) {
+    leaf!(tally_object_close);
     let object = required(object, "tally_object_close");
     // SAFETY: [ALONE] borrowed for this statement alone.
     if !unsafe { thread_heap() }.close_object(object) {
@@ -34,6 +36,7 @@ pub unsafe extern "C" fn tally_object_close(object: u64) {
 /// `slot` lies in `object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_write_open(value: u64, object: u64, slot: u64) {
+    leaf!(tally_write_open);
     if let Some((object, slot)) = written_into(object, slot, 1) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         let heap = unsafe { thread_heap() };
@@ -50,6 +53,7 @@ pub unsafe extern "C" fn tally_write_open(value: u64, object: u64, slot: u64) {
 /// As for [`tally_write_open`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_write_open_i64(word: u64, object: u64, slot: u64) {
+    leaf!(tally_write_open_i64);
     // SAFETY: by the caller's promise.
     unsafe { tally_write_open(word, object, slot) };
 }

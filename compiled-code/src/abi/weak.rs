@@ -96,6 +96,7 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
 /// `slot` is a weak reference, or a weak slot of an object of this thread's heap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
+    leaf!(tally_weak_get);
     // SAFETY: by the caller's promise.
     upgraded(unsafe { Slot::from_address(slot) }.read())
 }
@@ -106,6 +107,7 @@ pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
 /// `word` was read from a weak slot, and no safepoint came after that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_upgrade(word: u64) -> u64 {
+    leaf!(tally_weak_upgrade);
     upgraded(word)
 }
 
@@ -134,6 +136,7 @@ fn upgraded_slowly(object: ObjectRef) -> u64 {
 /// `slot` lies in `object` and is no reference by its descriptor.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_write(object: u64, slot: u64, target: u64) {
+    leaf!(tally_weak_write);
     write_slot(object, slot, target, WeakKind::Reference, "tally_weak_write");
 }
 
@@ -143,6 +146,7 @@ pub unsafe extern "C" fn tally_weak_write(object: u64, slot: u64, target: u64) {
 /// As for [`tally_weak_write`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_key_write(object: u64, slot: u64, key: u64) {
+    leaf!(tally_ephemeron_key_write);
     write_slot(object, slot, key, WeakKind::Key, "tally_ephemeron_key_write");
 }
 
@@ -162,6 +166,7 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
 /// `clear` stores to the slot and calls nothing of Tally.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor, clear: ClearFunction) {
+    leaf!(tally_type_on_clear);
     // SAFETY: by the caller's promise.
     unsafe { super::root_type(descriptor).set_on_clear(clear) };
 }
@@ -172,6 +177,7 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
 /// `ephemeron` comes from `tally_ephemeron_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
+    leaf!(tally_ephemeron_get);
     // SAFETY: [HEADER] by the caller's promise.
     let key = unsafe { tally_weak_get(ephemeron + KEY) };
     // SAFETY: [HEADER] by the caller's promise.
@@ -185,6 +191,7 @@ pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
 /// As for [`tally_ephemeron_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
+    leaf!(tally_ephemeron_key);
     // SAFETY: by the caller's promise.
     unsafe { tally_weak_get(ephemeron + KEY) }
 }
@@ -196,6 +203,7 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 /// `map` comes from `tally_weak_map_new`; so for the functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
+    leaf!(tally_weak_map_get);
     // SAFETY: [ALONE] borrowed for the next statement alone.
     if let Some(heap) = unsafe { heap_at_hand() }
         && heap.is_last_weak_map(map)
@@ -211,6 +219,7 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[inline(never)]
 unsafe extern "C" fn map_get_slowly(map: u64, key: u64) -> u64 {
+    leaf!(map_get_slowly);
     let map = required(map, "tally_weak_map_get");
     // SAFETY: [ALONE] borrowed for the next statements alone.
     let heap = unsafe { thread_heap() };
@@ -226,6 +235,7 @@ unsafe extern "C" fn map_get_slowly(map: u64, key: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
+    leaf!(tally_weak_map_remove);
     let map = required(map, "tally_weak_map_remove");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
@@ -240,6 +250,7 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
+    leaf!(tally_weak_map_count);
     let map = required(map, "tally_weak_map_count");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_count(map)
@@ -251,6 +262,7 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_next);
     let map = required(map, "tally_weak_map_next");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_next(map, position)
@@ -262,6 +274,7 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_key_at);
     let map = required(map, "tally_weak_map_key_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).0
@@ -273,6 +286,7 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 /// As for [`tally_weak_map_get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
+    leaf!(tally_weak_map_value_at);
     let map = required(map, "tally_weak_map_value_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).1

@@ -56,6 +56,7 @@ fn set_of(word: u64, function: &str) -> ObjectRef {
 /// `at` leads to a word that is 0 before the first call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_probe(set: u64, hash: u32, at: *mut u64) -> u64 {
+    leaf!(tally_weak_set_probe);
     // SAFETY: [ALONE] borrowed for the next statement alone.
     if let Some(heap) = unsafe { heap_at_hand() }
         && heap.is_last_weak_set(set)
@@ -71,6 +72,7 @@ pub unsafe extern "C" fn tally_weak_set_probe(set: u64, hash: u32, at: *mut u64)
 /// As for [`tally_weak_set_probe`].
 #[inline(never)]
 unsafe extern "C" fn probe_other(set: u64, hash: u32, at: *mut u64) -> u64 {
+    leaf!(probe_other);
     let set = set_of(set, "tally_weak_set_probe");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
@@ -85,6 +87,7 @@ unsafe extern "C" fn probe_other(set: u64, hash: u32, at: *mut u64) -> u64 {
 /// `member` is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_remove(set: u64, member: u64) -> i32 {
+    leaf!(tally_weak_set_remove);
     let (set, member) = (set_of(set, "tally_weak_set_remove"), required(member, "tally_weak_set_remove"));
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_set_remove(set, member).into()
@@ -96,6 +99,7 @@ pub unsafe extern "C" fn tally_weak_set_remove(set: u64, member: u64) -> i32 {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_count(set: u64) -> u64 {
+    leaf!(tally_weak_set_count);
     let set = set_of(set, "tally_weak_set_count");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_set_count(set)
@@ -107,6 +111,7 @@ pub unsafe extern "C" fn tally_weak_set_count(set: u64) -> u64 {
 /// `position` leads to a word that is 0 before the first call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_set_next(set: u64, position: *mut u64) -> u64 {
+    leaf!(tally_weak_set_next);
     let set = set_of(set, "tally_weak_set_next");
     // SAFETY: by the caller's promise.
     let from = unsafe { *position };

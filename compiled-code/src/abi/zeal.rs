@@ -42,6 +42,7 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
+    leaf!(tally_zeal_here);
     // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
     let heap: *mut Heap = unsafe { (*current()).heap };
     // SAFETY: [CONTEXT] this thread's context, and its heap, if it has one.
@@ -59,6 +60,7 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
+    leaf!(tally_zeal_access);
     if range::in_heap(address) {
         // SAFETY: by the caller's promise.
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -73,6 +75,7 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
+    leaf!(tally_zeal_value);
     if value.is_multiple_of(8) {
         // SAFETY: by the caller's promise.
         unsafe { tally_zeal_access(value, site) };
@@ -87,6 +90,7 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
 /// `site` is a constant that the lowering emitted; `words` names `n` readable words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count: u64, site: *const Site) {
+    leaf!(tally_zeal_words);
     // SAFETY: by the caller's promise.
     let read = |index: u64| unsafe { words.wrapping_add(index as usize).read_unaligned() };
     // SAFETY: by the caller's promise.
@@ -101,6 +105,7 @@ pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count:
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Site) {
+    leaf!(tally_zeal_word);
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_words(object, std::iter::once(word), unsafe { &*site });
@@ -113,6 +118,7 @@ pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Si
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, site: *const Site) {
+    leaf!(tally_zeal_write);
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_write(object, slot, words, unsafe { &*site });
@@ -125,6 +131,7 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_pair(object: u64, first: u64, second: u64, site: *const Site) {
+    leaf!(tally_zeal_pair);
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.check_pair(object, [first, second], unsafe { &*site });
@@ -137,6 +144,7 @@ pub unsafe extern "C" fn tally_zeal_pair(object: u64, first: u64, second: u64, s
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
+    leaf!(tally_zeal_store);
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         // SAFETY: [ALONE] borrowed for this statement alone.
@@ -151,6 +159,7 @@ pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site)
 /// `site` is a constant that the lowering emitted; `from` names `bytes` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *const Site) {
+    leaf!(tally_zeal_copy);
     if bytes != 0 {
         // SAFETY: by the caller's promise.
         unsafe { tally_zeal_access(from, site) };
@@ -169,6 +178,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
+    leaf!(tally_zeal_fill);
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         // SAFETY: [ALONE] borrowed for this statement alone.

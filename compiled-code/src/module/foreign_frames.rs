@@ -62,6 +62,7 @@ const _: () = {
 /// The record, its table and the code stay until they are unregistered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_frames(frames: *const FrameRecord) {
+    leaf!(tally_register_frames);
     if let Err(error) = tally_heap::memory::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
@@ -77,6 +78,7 @@ pub unsafe extern "C" fn tally_register_frames(frames: *const FrameRecord) {
 /// No frame of the code is on any stack.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_frames(frames: *const FrameRecord) {
+    leaf!(tally_unregister_frames);
     if !crate::program::EXITING.load(Ordering::Acquire) {
         registry::unregister_uncounted(frames as u64);
         loaded::unregistered(frames as u64);

@@ -8,6 +8,7 @@ use crate::module::record::{
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
 use crate::stack::anchor::beginning_here;
+use crate::thread::driver;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -106,7 +107,7 @@ pub enum ModuleError {
     },
 }
 
-/// Registers a module.
+/// Registers a module, of any plan.
 ///
 /// # Errors
 /// [`ModuleError`]; nothing is registered then.
@@ -114,6 +115,16 @@ pub enum ModuleError {
 /// # Safety
 /// `module` and everything it points to stays valid until [`unregister`].
 pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
+    driver::provide_all();
+    // SAFETY: by the caller's promise.
+    unsafe { add(module) }
+}
+
+/// Registers a module, of a plan whose driver is provided.
+///
+/// # Errors, Safety
+/// As for [`register`].
+unsafe fn add(module: *const ModuleRecord) -> Result<(), ModuleError> {
     // SAFETY: by the caller's promise.
     let record = unsafe { &*module };
     // SAFETY: names are C string constants.
@@ -167,6 +178,34 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     Ok(())
 }
 
+/// Registers a module whose constructor says that it is of that plan.
+///
+/// # Errors
+/// As for [`register`], or its record says something else.
+///
+/// # Safety
+/// As for [`register`].
+pub(crate) unsafe fn register_of(plan: Plan, module: *const ModuleRecord) -> Result<(), ModuleError> {
+    // SAFETY: by the caller's promise.
+    let record = unsafe { &*module };
+    let other = plan_of(record).ok().filter(|&other| record.version == MODULE_VERSION && other != plan);
+    match other {
+        None => {
+            // SAFETY: by the caller's promise.
+            unsafe { add(module) }
+        }
+        Some(other) => {
+            // SAFETY: names are C string constants.
+            let module = unsafe { text(record.name) }.unwrap_or_else(|| "(unnamed)".to_owned());
+            let (own, said) = (other.strategy(), plan.strategy());
+            Err(ModuleError::Malformed {
+                module,
+                what: format!("the flags of gc \"{own}\", and its constructor registers one of gc \"{said}\""),
+            })
+        }
+    }
+}
+
 /// Notes code of another tool, which nothing counts, under `key`.
 ///
 /// # Errors
@@ -176,6 +215,7 @@ pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleErr
     if let Some((other, other_module)) = other_plan(plan) {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
+    driver::provide(plan, tally_collector::plan::trace::make_driver);
     note_writes(false);
     modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0 });
     Ok(())
@@ -377,4 +417,35 @@ unsafe fn slice_mut<'a, T>(pointer: *mut T, count: u64) -> &'a mut [T] {
     }
     // SAFETY: by the caller's promise.
     unsafe { std::slice::from_raw_parts_mut(pointer, count as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::{null, null_mut};
+
+    #[test]
+    fn constructor_of_another_plan_than_its_record_is_refused() {
+        let record = ModuleRecord {
+            version: MODULE_VERSION,
+            flags: MODULE_FLAG_PROMPT,
+            name: c"list".as_ptr(),
+            stack_maps: null(),
+            stack_maps_size: 0,
+            type_count: 0,
+            types: null_mut(),
+            global_count: 0,
+            globals: null(),
+            root_count: 0,
+            roots: null(),
+            names: null(),
+        };
+        // SAFETY: a record without tables, which stays until it is refused.
+        let refused = unsafe { register_of(Plan::Trace, &raw const record) }.unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "module `list`: its record has the flags of gc \"refcount-prompt\", and its constructor registers one of gc \"trace\"; lower the \
+             module again"
+        );
+    }
 }

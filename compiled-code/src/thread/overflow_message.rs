@@ -9,13 +9,13 @@
 //! The function that faulted is named if it has called itself, at whatever distance: its frames show where it begins
 //! and how far its calls reach. In recursion this is always so. A fault elsewhere is the runtime's if the last
 //! safepoint has not returned. The search then begins at its call: the runtime's own frames hold old return
-//! addresses. The fault is the runtime's, too, if a frame above the first managed one returns to just behind the
-//! start of an entry point (`runtime_entries`): leaves leave no exit anchor.
+//! addresses. The fault is the runtime's, too, if a frame above the first managed one returns close to the
+//! start of an entry point ([`leaf`]): leaves leave no exit anchor.
 //!
 //! A signal handler calls this, so nothing is allocated: the text grows in an array.
 
+use crate::leaf;
 use crate::module::loaded::{self, Snapshot};
-use crate::thread::runtime_entries;
 use crate::thread::stack_overflow::{Kind, Stack};
 use stack_roots::{Frame, Lookup};
 use std::fmt::{self, Write};
@@ -37,7 +37,7 @@ pub(crate) fn print(fault: Fault, stack: Stack) {
     // SAFETY: only words between the end of the full stack and its beginning are asked for.
     let read = |address: u64| unsafe { *(address as *const u64) };
     let mut text = Text::default();
-    let is_runtime = |address| runtime_entries::is_just_behind_one(address);
+    let is_runtime = |address| leaf::is_close_to_one(address);
     if loaded::peek(|modules| write(&mut text, fault, stack, exit, modules, is_runtime, read)).is_none() {
         write(&mut text, fault, stack, exit, &Snapshot::default(), is_runtime, read);
     }

@@ -27,6 +27,7 @@ use std::sync::{Mutex, PoisonError};
 /// heaps of threads no longer install it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_report_overflows(on: i32) {
+    leaf!(tally_report_overflows);
     report_overflows(on != 0);
 }
 

@@ -23,6 +23,7 @@ use crate::plan::deferred::trigger::Trigger;
 use crate::progress::Progress;
 use crate::root_source::RootSource;
 use crate::stops::Stops;
+use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::plan::deferred::log::{Log, LogCursor};
 use tally_heap::{Heap, ObjectRef};
@@ -85,6 +86,11 @@ pub struct DeferredDriver {
     pub(crate) stack: Box<dyn RootSource>,
     /// Its stops of the program.
     pub(crate) stops: Stops,
+}
+
+/// Makes the driver of a heap of this plan.
+pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
+    Box::new(DeferredDriver::new(stack))
 }
 
 impl DeferredDriver {

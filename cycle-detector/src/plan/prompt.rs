@@ -46,6 +46,7 @@ use crate::progress::Progress;
 use crate::root_source::RootSource;
 use crate::stops::Stops;
 use tally_heap::Heap;
+use tally_heap::epoch_driver::EpochDriver;
 
 /// The driver of a heap of the prompt plan.
 #[derive(Debug, Default)]
@@ -70,6 +71,11 @@ pub(crate) struct PromptDriver {
     stack: Box<dyn RootSource>,
     /// Its stops of the program.
     stops: Stops,
+}
+
+/// Makes the driver of a heap of this plan.
+pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
+    Box::new(PromptDriver::new(stack))
 }
 
 impl PromptDriver {

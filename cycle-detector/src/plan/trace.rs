@@ -20,6 +20,7 @@ use crate::plan::bump::growth::Growth;
 use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;
 use sliced::Sliced;
+use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 
@@ -35,6 +36,11 @@ pub struct TraceDriver {
     sliced: Sliced,
     /// The roots of a collection. The list is empty between two, and keeps its memory.
     roots: List<ObjectRef>,
+}
+
+/// Makes the driver of a heap of this plan.
+pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
+    Box::new(TraceDriver::new(stack))
 }
 
 impl TraceDriver {

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::aot::std_backtrace;
 use crate::emit::target::Target;
 use crate::load::clang;
 use tally_compiled::abi::debugger::DEBUGGER_VIEW;
@@ -74,7 +75,7 @@ impl Image {
 
     /// The driver's name, and its command line.
     pub(crate) fn line(&self, inputs: &[PathBuf], runtime: Option<&Path>, output: &Path) -> (String, Command) {
-        let (driver, mut command) = self.driver();
+        let (driver, mut command, is_lld) = self.driver();
         command
             .arg(match (self.shape, self.is_static) {
                 (Shape::PositionIndependent, false) => "-pie",
@@ -91,6 +92,9 @@ impl Image {
         if self.debugger {
             command.arg(format!("-Wl,-u,{DEBUGGER_VIEW}"));
         }
+        if is_lld {
+            command.args(runtime.and_then(std_backtrace::without_names));
+        }
         command.args(inputs).args(&self.words);
         if !self.libraries.is_empty() {
             // They may need each other, in any order.
@@ -100,8 +104,8 @@ impl Image {
         (driver, command)
     }
 
-    /// Clang with lld if they are installed, else the system's compiler.
-    fn driver(&self) -> (String, Command) {
+    /// Clang with lld if they are installed, else the system's compiler. Says whether it is lld.
+    fn driver(&self) -> (String, Command, bool) {
         let target = self.target;
         match clang::find() {
             Ok(clang) => {
@@ -110,10 +114,11 @@ impl Image {
                     command.arg("--driver-mode=g++");
                 }
                 command.args(clang::target_words(target));
-                if clang::has_lld(&clang) {
+                let is_lld = clang::has_lld(&clang);
+                if is_lld {
                     command.args(["-fuse-ld=lld", "-Wl,--error-limit=0"]);
                 }
-                (clang.to_string_lossy().into_owned(), command)
+                (clang.to_string_lossy().into_owned(), command, is_lld)
             }
             Err(_) => {
                 let tool = if self.is_cpp { ("c++", "g++") } else { ("cc", "gcc") };
@@ -121,7 +126,7 @@ impl Image {
                     true => tool.0.to_owned(),
                     false => format!("{}-{}", target.folder().replace("-unknown", ""), tool.1),
                 };
-                (driver.clone(), Command::new(driver))
+                (driver.clone(), Command::new(driver), false)
             }
         }
     }

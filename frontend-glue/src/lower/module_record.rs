@@ -162,7 +162,13 @@ impl ModuleTables {
         ]);
         assert_layout(module, record.type_of(), size_of::<ModuleRecord>(), 7, offset_of!(ModuleRecord, global_count));
         let record = table(module, "tally.module", record, false);
-        let register = call_with_record(builder, "tally.register", "tally_register_module", record);
+        // That of its plan: an executable has the collectors whose functions are called.
+        let by = match self.plan {
+            Plan::Deferred => "tally_register_deferred",
+            Plan::Prompt => "tally_register_prompt",
+            Plan::Trace => "tally_register_trace",
+        };
+        let register = call_with_record(builder, "tally.register", by, record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
         prepend_structor(module, "llvm.global_ctors", register);
         prepend_structor(module, "llvm.global_dtors", unregister);

@@ -12,5 +12,6 @@ mod managed;
 mod mixed;
 mod plans;
 mod run;
+mod size;
 mod toolchain;
 mod usage;

@@ -79,6 +79,8 @@ pub enum CompactError {
         /// The end of the last part.
         found: usize,
     },
+    /// Its bytes are not those that were sealed.
+    Seal,
     /// A group's chunks do not follow those of the group before.
     Group {
         /// The byte of the map.
@@ -108,12 +110,15 @@ impl fmt::Display for CompactError {
             ),
             CompactError::Flags { found } => write!(
                 out,
-                "compact stack map: flags {found:#x}, and only 1 is known; compile the module with the tally of this runtime"
+                "compact stack map: flags {found:#x}, and only 1 and 2 are known; compile the module with the tally of this runtime"
             ),
             CompactError::Size { announced, found } => write!(
                 out,
                 "compact stack map: {announced} bytes by its header, {found} by its parts; the section is damaged"
             ),
+            CompactError::Seal => {
+                out.write_str("compact stack map: its bytes are not those that were written; the section is damaged")
+            }
             CompactError::Group { at } => {
                 write!(out, "compact stack map, byte {at}: a group's chunks are not in order; the section is damaged")
             }

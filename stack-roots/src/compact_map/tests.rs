@@ -1,6 +1,6 @@
 //! Maps that are written and read again, and maps that are damaged in between.
 
-use super::writer::{GroupCalls, WrittenCall, write};
+use super::writer::{GroupCalls, WrittenCall, renew_seal, without_seal, write};
 use super::*;
 use crate::frame_table::{FrameTable, Lookup};
 use crate::root_records::{BaseRegister, Location, RootSlot};
@@ -160,7 +160,7 @@ fn frame_sizes_are_recorded_where_the_walk_needs_them() {
 #[test]
 fn code_without_calls_makes_an_empty_map() {
     let bytes = write(&[GroupCalls::default()], false).unwrap().bytes;
-    assert_eq!(bytes.len(), HEADER_BYTES);
+    assert_eq!(bytes.len(), HEADER_BYTES + SEAL_BYTES);
     let map = read(&bytes).unwrap();
     assert_eq!((map.groups().len(), table(&bytes).range()), (0, None));
     assert!(table(&bytes).lookup(1).is_none());
@@ -176,7 +176,7 @@ fn bytes_behind_a_map_are_not_read() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let good = written(&stock(&Section::new().function(0x1000, 8).call(5, &[(1, (2, 7, 8))])), 0x1000);
+    let good = without_seal(written(&stock(&Section::new().function(0x1000, 8).call(5, &[(1, (2, 7, 8))])), 0x1000));
     let with = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -184,7 +184,8 @@ fn errors_say_what_is_wrong() {
     };
     // header 0..32, group 32..40, chunk 40..48, id 48..56, list 56..64, sites 64..67
     assert_eq!(with(0, 3), Some(CompactError::Magic));
-    assert_eq!(with(8, 2), Some(CompactError::Flags { found: 2 }));
+    assert_eq!(with(8, 4), Some(CompactError::Flags { found: 4 }));
+    assert_eq!(with(8, 2), Some(CompactError::Size { announced: 72, found: 88 }));
     assert_eq!(with(4, 64), Some(CompactError::Truncated { at: 64, wanted: 3, section: 64 }));
     assert_eq!(with(28, 9), Some(CompactError::Truncated { at: 64, wanted: 9, section: 72 }));
     assert_eq!(with(24, 0), Some(CompactError::Size { announced: 72, found: 59 }));
@@ -208,7 +209,7 @@ fn errors_say_what_is_wrong() {
 #[test]
 fn mutated_and_truncated_maps_never_panic() {
     let stride = if cfg!(miri) { 37 } else { 1 };
-    let valid = written(&stock(&many(11, 6)), 0x1_0000);
+    let valid = without_seal(written(&stock(&many(11, 6)), 0x1_0000));
     for length in (0..valid.len()).step_by(stride) {
         assert!(read(&valid[..length]).is_err());
     }
@@ -226,4 +227,54 @@ fn mutated_and_truncated_maps_never_panic() {
         }
     }
     assert!(read_again > 100 || cfg!(miri));
+}
+
+/// But for what a linker fills in.
+#[test]
+fn sealed_map_of_which_a_byte_was_changed_is_refused() {
+    let stride = if cfg!(miri) { 37 } else { 1 };
+    let valid = written(&stock(&many(11, 6)), 0x1_0000);
+    let places = HEADER_BYTES..HEADER_BYTES + 4;
+    for at in (0..valid.len()).step_by(stride) {
+        for step in [1, 0x10, 0x80, 0xff] {
+            let mut bytes = valid.clone();
+            bytes[at] = bytes[at].wrapping_add(step);
+            assert_eq!(read(&bytes).is_ok(), places.contains(&at), "byte {at} + {step}");
+        }
+    }
+    let mut exchanged = valid.clone();
+    exchanged[HEADER_BYTES + 8..HEADER_BYTES + 24].rotate_left(8);
+    assert_eq!(read(&exchanged).err(), Some(CompactError::Seal));
+}
+
+/// `[MAP]` What reads a map relies on no check of it.
+#[test]
+fn damaged_map_with_a_seal_of_its_own_is_read_inside_its_bytes() {
+    let stride = if cfg!(miri) { 37 } else { 1 };
+    let valid = written(&stock(&many(11, 6)), 0x1_0000);
+    let pcs: Vec<u64> = table(&valid).frames().map(|frame| frame.pc).collect();
+    let mut read_again = 0;
+    for at in (HEADER_BYTES..valid.len() - 8).step_by(stride) {
+        for step in [1, 0x10, 0x7f, 0x80, 0xff] {
+            let mut bytes = valid.clone();
+            bytes[at] = bytes[at].wrapping_add(step);
+            renew_seal(&mut bytes, 1);
+            let Ok(map) = read(&bytes) else { continue };
+            read_again += 1;
+            let Ok(table) = CompactTable::new(map, |group| Some(group.address(MAP))) else { continue };
+            let roots = |pc: &u64| table.lookup(*pc).map_or(0, |frame| frame.roots.iter().count());
+            assert!(pcs.iter().map(roots).sum::<usize>() <= pcs.len() * bytes.len());
+            assert!(table.frames().count() <= bytes.len() * bytes.len());
+        }
+    }
+    assert!(read_again > 4 * (valid.len() - HEADER_BYTES - 8) / stride);
+}
+
+#[test]
+fn map_of_calls_out_of_order_gets_no_seal() {
+    let call = |return_offset| WrittenCall { return_offset, function_offset: 0, frame_size: None, roots: vec![] };
+    let calls = [5, 9, 7].map(call).to_vec();
+    if let Ok(written) = write(&[GroupCalls { is_through_pointer: false, calls }], false) {
+        assert_eq!(read(&written.bytes).err(), Some(CompactError::Chunk { chunk: 0 }));
+    }
 }

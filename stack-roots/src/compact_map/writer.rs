@@ -5,7 +5,8 @@
 
 use super::chunk::{FUNCTION, NAMED_LIST, NEXT_LIST, NO_ROOTS, SAME_LIST};
 use super::lists::{COUNT_SHIFT, ID_SHIFT, INDIRECT, NARROW_MAX, NEEDS_BASE, SIZE_VARIES, WIDE};
-use super::{FLAG_FRAME_SIZES, HEADER_BYTES, MAGIC, THROUGH_POINTER};
+use super::seal::SEAL_BYTES;
+use super::{FLAG_FRAME_SIZES, FLAG_SEALED, HEADER_BYTES, MAGIC, THROUGH_POINTER};
 use crate::frame_table::Frame;
 use crate::root_records::{BaseRegister, Location, RootSlot};
 use rustc_hash::FxHashMap;
@@ -200,15 +201,45 @@ impl Writer {
         let all = HEADER_BYTES + parts.iter().map(Vec::len).sum::<usize>();
         let flags = if self.has_frame_sizes { FLAG_FRAME_SIZES } else { 0 };
         let mut bytes = MAGIC.to_vec();
-        bytes.reserve_exact(all.next_multiple_of(8));
+        bytes.reserve_exact(all.next_multiple_of(8) + SEAL_BYTES);
         for word in [number(all.next_multiple_of(8))?, flags].into_iter().chain(counts) {
             bytes.extend(word.to_le_bytes());
         }
         let places = (0..parts[0].len() / 8).map(|group| HEADER_BYTES + 8 * group).collect();
         parts.iter().for_each(|part| bytes.extend(part));
         bytes.resize(all.next_multiple_of(8), 0);
+        seal(&mut bytes)?;
         Ok(Written { bytes, places })
     }
+}
+
+/// Checks a map and puts a seal on it. One that is not sound stays without, so that a reader says what is wrong with it.
+fn seal(bytes: &mut Vec<u8>) -> Result<(), TooLarge> {
+    let Ok(map) = super::read(bytes) else { return Ok(()) };
+    let (calls, groups) = (number(map.calls)?, map.groups().len());
+    let size = number(bytes.len() + SEAL_BYTES)?;
+    bytes.extend(calls.to_le_bytes());
+    bytes.extend([0; SEAL_BYTES - 4]);
+    bytes[4..8].copy_from_slice(&size.to_le_bytes());
+    bytes[8] |= FLAG_SEALED as u8;
+    renew_seal(bytes, groups);
+    Ok(())
+}
+
+/// Makes the seal that of the bytes, whatever they say. Tests damage maps in spite of it.
+pub fn renew_seal(bytes: &mut [u8], groups: usize) {
+    if let Some((seal, place)) = super::seal::of(bytes, groups).zip(bytes.last_chunk_mut()) {
+        *place = seal.to_le_bytes();
+    }
+}
+
+/// The same map without a seal, which its readers check. For tests.
+pub fn without_seal(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.len() - SEAL_BYTES);
+    let size = bytes.len() as u32;
+    bytes[4..8].copy_from_slice(&size.to_le_bytes());
+    bytes[8] &= !(FLAG_SEALED as u8);
+    bytes
 }
 
 impl Written {

@@ -3,7 +3,7 @@
 //! `[MAP]` As `damaged_sections` does for LLVM's format. `TALLY_DAMAGE_SECONDS=600 cargo test --release -p stack-roots --test suite
 //! damaged_maps:: -- --nocapture` goes on for longer.
 
-use stack_roots::compact_map::writer::{GroupCalls, WrittenCall, write};
+use stack_roots::compact_map::writer::{GroupCalls, WrittenCall, without_seal, write};
 use stack_roots::{CompactTable, FrameTable, Lookup, Registers, compact_map, stack_map, walk};
 use tally_kit::checks::compact_map as fuzzed_map;
 use tally_kit::damage::budget::{each_input, within};
@@ -39,7 +39,10 @@ fn sound_maps() -> Vec<Vec<u8>> {
     for call in 0..100 {
         many = many.call(1 + call * 7, &[(u64::from(call % 3), (2, 7, 8 * (call as i32 % 5))), (9, (2, 6, -16))]);
     }
-    vec![compact(&kinds, false), compact(&many, false), compact(&kinds, true), compact(&many, true)]
+    // What a seal refuses shows nothing of the check.
+    [compact(&kinds, false), compact(&many, false), compact(&kinds, true), compact(&many, true)]
+        .map(without_seal)
+        .into()
 }
 
 #[test]

@@ -62,6 +62,7 @@ macro_rules! preserving_shim {
         pub unsafe extern "C" fn $name($($parameter: u64),*) {
             ::std::arch::naked_asm!(
                 ".cfi_startproc",
+                leaf_row!($name),
                 "stp x29, x30, [sp, #-80]!",
                 ".cfi_def_cfa_offset 80",
                 ".cfi_offset x29, -80",

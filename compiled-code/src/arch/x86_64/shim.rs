@@ -50,6 +50,7 @@ macro_rules! preserving_shim {
         pub unsafe extern "C" fn $name($($parameter: u64),*) {
             ::std::arch::naked_asm!(
                 ".cfi_startproc",
+                leaf_row!($name),
                 "push rax",
                 "push rcx",
                 "push rdx",

@@ -14,7 +14,7 @@
 
 use crate::arch::valgrind;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tally_heap::memory::sanitizer;
 
 /// Bytes of a stack that the program asks for without a size, guard included.
@@ -132,9 +132,22 @@ fn guard(start: u64) -> bool {
     const MADV_GUARD_INSTALL: libc::c_int = 102;
     let (start, bytes) = (start as *mut libc::c_void, guard_bytes() as usize);
     // SAFETY: memory of the pool that no stack uses.
-    let installed = unsafe { libc::madvise(start, bytes, MADV_GUARD_INSTALL) } == 0;
+    let installed = unsafe { libc::madvise(start, bytes, MADV_GUARD_INSTALL) } == 0 && marks_are_guards(start);
     // SAFETY: as above.
     installed || unsafe { libc::mprotect(start, bytes, libc::PROT_NONE) } == 0
+}
+
+/// Whether the mark at `start` keeps writes out; asked once. Emulators take advice that they do not know, and do nothing: a stack would
+/// run into the one below it.
+fn marks_are_guards(start: *mut libc::c_void) -> bool {
+    static ARE_GUARDS: OnceLock<bool> = OnceLock::new();
+    *ARE_GUARDS.get_or_init(|| is_closed(start))
+}
+
+/// Whether the kernel cannot write there.
+fn is_closed(place: *mut libc::c_void) -> bool {
+    // SAFETY: memory of the pool that no stack uses. As a system call: the C library's function writes itself.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, place) != 0 }
 }
 
 fn give_back(unused: Range<u64>) {
@@ -158,6 +171,15 @@ const STACK_DEREGISTER: u64 = 0x1502;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "mappings and advice about them")]
+    fn guard_below_a_stack_is_closed() {
+        let memory = Memory::take(1).expect("memory");
+        let low = memory.bounds().start;
+        assert!(is_closed((low - 8) as *mut _) && is_closed((low - guard_bytes()) as *mut _));
+        assert!(!is_closed(low as *mut _));
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "mappings and advice about them")]
