@@ -8,7 +8,7 @@ use crate::module::record::{
     GlobalRoot, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
-use crate::stack::roots::beginning_here;
+use crate::stack::anchor::beginning_here;
 use stack_roots::Lookup;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};

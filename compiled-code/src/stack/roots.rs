@@ -21,6 +21,7 @@ use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::module::root_table::How;
+use crate::stack::anchor::NO_CALL;
 use crate::stack::bounds;
 use crate::stack::diversion;
 use crate::stack::plain_root::visit_plain_root;
@@ -136,28 +137,10 @@ impl StackRoots {
     }
 }
 
-/// In an exit anchor, the return address of one that no call has made.
-const NO_CALL: u64 = 1;
-
 /// Whether the anchor is of a call that has not returned: after it has, the frames of compiled code may be gone.
 fn is_left_by(anchor: &Registers, here: u64) -> bool {
     let mut stack = StackReader::new(here & !7);
     anchor.pc != NO_CALL && anchor.sp > here && stack.read(anchor.sp - 8) == Some(anchor.pc)
-}
-
-/// Walks in `body` begin at the caller: native code, which no call into the runtime has left. Managed frames, if there are any, lie
-/// below it.
-#[inline(never)]
-pub(crate) fn beginning_here<T>(body: impl FnOnce() -> T) -> T {
-    let here = 0_u64;
-    // SAFETY: [CONTEXT] this thread's; none is borrowed while `body` runs.
-    let context = || unsafe { &mut *tally_heap::context::current() };
-    let before = (context().exit_pc, context().exit_sp, context().exit_fp);
-    // No frame returns there: the unwinder takes the first step of the walk.
-    (context().exit_pc, context().exit_sp, context().exit_fp) = (NO_CALL, &raw const here as u64 & !7, 0);
-    let done = body();
-    (context().exit_pc, context().exit_sp, context().exit_fp) = before;
-    done
 }
 
 /// The registers where compiled code left for the runtime; `None` when no compiled code runs.

@@ -123,7 +123,7 @@ impl Heap {
                 self.trace.slices.large_bytes += survivors.bytes - before;
                 MARK.clear(object.granule());
             }
-            return Some(SWEEP_UNITS);
+            return Some(SWEEP_UNITS + self.large.leaving.take_units());
         }
         let (at, epoch) = (self.trace.slices.at, self.trace.slices.new_stamp);
         let Some(&block) = self.bump.blocks.owned.get(at) else { return self.bump.blocks.give_some_back() };
