@@ -335,7 +335,7 @@ typedef struct tally_site_totals {
 } tally_site_totals;
 TALLY__ASSERT(sizeof(tally_site_totals) == 56 && offsetof(tally_site_totals, live_objects) == 24, "tally_site_totals");
 
-/* [leaf] Records where this thread's heap allocates objects from now on: of one object for `bytes` on average (65536 is usual), of every
+/* [leaf] Records where this thread's heap allocates objects from now on: of one object for `bytes` on average (131072 is usual), of every
  * object with 1, of none with 0. TALLY_ALLOC_SITES and tally run --alloc-sites do so from the start. */
 void tally_record_alloc_sites(uint64_t bytes);
 

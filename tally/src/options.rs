@@ -82,7 +82,7 @@ impl HeapOptions {
         self
     }
 
-    /// Records where objects are allocated: of one for so many bytes on average (65,536 is usual), or of every object with 0.
+    /// Records where objects are allocated: of one for so many bytes on average (131,072 is usual), or of every object with 0.
     /// [`Scope::alloc_site`](crate::Scope::alloc_site) and the leak report say it.
     pub fn alloc_sites(mut self, bytes: u64) -> HeapOptions {
         self.alloc_sites = Some(bytes);

@@ -78,7 +78,7 @@ pub enum OptionError {
     Log(String),
     /// Not a distance between samples.
     #[error(
-        "`{0}` is no number of bytes between recorded objects; write 1 for 64KiB, all for every object, a size such as 4KiB, or 0"
+        "`{0}` is no number of bytes between recorded objects; write 1 for 128KiB, all for every object, a size such as 4KiB, or 0"
     )]
     AllocSites(String),
     /// Neither yes nor no.
@@ -307,7 +307,7 @@ mod tests {
             parse_log("0") == Ok(Logged::default()) && parse_log("cycles,") == Err(OptionError::Log(String::new()))
         );
         assert_eq!((parse_alloc_sites("all"), parse_alloc_sites("4KiB")), (Ok(Some(0)), Ok(Some(4096))));
-        assert_eq!((parse_alloc_sites("1"), parse_alloc_sites("0")), (Ok(Some(64 << 10)), Ok(None)));
+        assert_eq!((parse_alloc_sites("1"), parse_alloc_sites("0")), (Ok(Some(128 << 10)), Ok(None)));
         assert!(parse_alloc_sites("2TiB").is_err() && parse_alloc_sites("every").is_err());
         assert_eq!(parse_units("4294967295"), Ok(u32::MAX));
         assert!(parse_units("0").is_err() && parse_units("4294967296").is_err() && parse_units("1ms").is_err());

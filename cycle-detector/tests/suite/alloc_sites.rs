@@ -127,7 +127,7 @@ fn mature_object_keeps_its_site_and_its_record_goes_with_it() {
         let second = node(m);
         set(m, first, 0, Some(second));
         set(m, second, 0, Some(first));
-        (0..4).for_each(|_| _ = m.epoch());
+        (0..4).for_each(|_| m.epoch());
         assert_eq!((site(m, second).as_str(), live(m)), ("in `f0` at a.c:7", 2));
         let rows = m.heap().alloc_sites();
         assert!(rows.iter().all(|row| row.allocated_objects == 1 && row.live_bytes == 32), "{rows:?}");

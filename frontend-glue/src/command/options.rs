@@ -115,7 +115,7 @@ pub(super) struct Running {
     /// Say at exit why objects of TYPE are alive, which is the name of a type
     #[arg(long, value_name = "TYPE")]
     why: Option<String>,
-    /// Record where objects are allocated, of one for BYTES on average (64KiB), or of all: for --leak-check, --stats, --why and --zeal
+    /// Record where objects are allocated, of one for BYTES on average (128KiB), or of all: for --leak-check, --stats, --why and --zeal
     #[arg(
         long, value_name = "BYTES|all", num_args = 0..=1, require_equals = true, default_missing_value = "1",
         value_parser = sites

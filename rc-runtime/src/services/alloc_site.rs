@@ -23,9 +23,11 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Bytes between sampled objects, on average, where no number is given.
-pub const INTERVAL: u64 = 64 << 10;
+pub const INTERVAL: u64 = 128 << 10;
 /// Calls of a site, at most: a function that only wraps the allocation does not hide its caller.
 pub const PLACES_MAX: usize = 4;
+/// Where the host's site stands.
+const HOST: u32 = 0;
 /// Sites that are told apart. `[BOUND]`
 const SITES_MAX: usize = 1 << 16;
 /// Lists of return addresses that are remembered. `[BOUND]`
@@ -99,11 +101,14 @@ pub(crate) struct AllocSites {
     finder: Option<Box<dyn SiteFinder>>,
     /// What the finder said of the code to which `known` refers.
     code: u64,
-    /// The sites of return addresses that were met.
-    known: FxHashMap<Box<[u64]>, Site>,
+    /// The sites, each once, and where each stands.
+    sites: Vec<Site>,
+    places: FxHashMap<Site, u32>,
+    /// The site of each list of return addresses that was met.
+    known: FxHashMap<Box<[u64]>, u32>,
     returns: Vec<u64>,
-    /// Numbers of sites and types: entries are `number − 1`.
-    numbers: FxHashMap<(Site, TypeId), u32>,
+    /// Numbers of sites with types: entries are `number − 1`.
+    numbers: FxHashMap<(u32, TypeId), u32>,
     entries: Vec<Entry>,
 }
 
@@ -123,6 +128,8 @@ impl AllocSites {
             sampler: Sampler::new(interval),
             finder: None,
             code: 0,
+            sites: vec![Arc::default()],
+            places: FxHashMap::from_iter([(Arc::default(), HOST)]),
             known: FxHashMap::default(),
             returns: vec![],
             numbers: FxHashMap::default(),
@@ -130,32 +137,38 @@ impl AllocSites {
         }
     }
 
-    /// The site of the calls that run now.
-    fn here(&mut self) -> Site {
-        let Some(finder) = &mut self.finder else { return Arc::default() };
+    /// Where the site of the calls that run now stands.
+    fn here(&mut self) -> u32 {
+        let Some(finder) = &mut self.finder else { return HOST };
         self.returns.clear();
         let code = finder.find(&mut self.returns);
         if code != self.code || self.known.len() >= KNOWN_MAX {
             self.known.clear();
             self.code = code;
         }
-        if let Some(site) = self.known.get(&*self.returns) {
-            return site.clone();
+        if let Some(&site) = self.known.get(&*self.returns) {
+            return site;
         }
         let mut places = finder.places(&self.returns);
         places.truncate(PLACES_MAX);
-        let site: Site = places.into();
-        self.known.insert(self.returns.as_slice().into(), site.clone());
+        let site = self.place_of(places.into());
+        self.known.insert(self.returns.as_slice().into(), site);
         site
     }
 
+    fn place_of(&mut self, site: Site) -> u32 {
+        let site = if self.sites.len() < SITES_MAX || self.places.contains_key(&site) { site } else { others() };
+        *self.places.entry(site).or_insert_with_key(|site| {
+            self.sites.push(site.clone());
+            self.sites.len() as u32 - 1
+        })
+    }
+
     /// Counts an object of `cell` bytes; returns the number of its entry.
-    fn note(&mut self, site: Site, type_id: TypeId, cell: u64) -> u32 {
-        let is_full = self.entries.len() >= SITES_MAX;
-        let key = (site, type_id);
-        let key = if is_full && !self.numbers.contains_key(&key) { (others(), type_id) } else { key };
-        let number = *self.numbers.entry(key).or_insert_with_key(|(site, type_id)| {
-            self.entries.push(Entry { site: site.clone(), type_id: *type_id, objects: 0.0, bytes: 0.0 });
+    fn note(&mut self, site: u32, type_id: TypeId, cell: u64) -> u32 {
+        let number = *self.numbers.entry((site, type_id)).or_insert_with(|| {
+            let site = self.sites[site as usize].clone();
+            self.entries.push(Entry { site, type_id, objects: 0.0, bytes: 0.0 });
             self.entries.len() as u32
         });
         let objects = self.sampler.objects_for_one(cell);

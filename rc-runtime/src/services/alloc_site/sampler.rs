@@ -61,6 +61,9 @@ impl Sampler {
 
     /// So many bytes were allocated; whether a point lay in them.
     pub(super) fn pass(&mut self, bytes: u64) -> bool {
+        if self.takes_all() {
+            return true;
+        }
         self.until = self.until.saturating_sub_unsigned(bytes);
         let is_passed = self.until <= 0;
         if is_passed {
