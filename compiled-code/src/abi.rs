@@ -11,6 +11,7 @@
 //! invariant.
 
 pub(crate) mod address_taken;
+pub mod alloc_site;
 mod coroutine;
 pub mod debugger;
 mod entry;

@@ -122,7 +122,10 @@ impl Heap {
                 self.do_what_is_due();
             }
             match self.allocate_cell_of_plan(info, length) {
-                Ok(object) => return Ok(object),
+                Ok(object) => {
+                    self.note_slow_allocation(object);
+                    return Ok(object);
+                }
                 // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through
                 // a pointer.
                 Err(error) if Heap::host_made_room(unsafe { HeapEntry::of(self) }, &error, retries) => retries += 1,

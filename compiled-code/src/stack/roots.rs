@@ -188,6 +188,18 @@ fn check_end(end: StackEnd) {
     }
 }
 
+/// The registers at a call that has not returned.
+pub(super) fn anchor_of_running_call(context: &Context) -> Option<Registers> {
+    let here = 0_u64;
+    anchor(context).filter(|registers| is_left_by(registers, &raw const here as u64))
+}
+
+/// Steps through the innermost frames, as many as `limit`, which `frames` looks up. A stack that cannot be walked ends the walk.
+pub(super) fn walk_innermost(from: Registers, frames: &impl Lookup, limit: usize) {
+    let mut stack = StackReader::new(from.sp);
+    visit_some(Position::from(from), |address| stack.read(address), frames, entries(), limit, |_| ());
+}
+
 /// Visits the roots of a stopped stack with these bounds, whose newest compiled frame has these registers.
 pub(super) fn walk_stopped(
     registers: Registers,
@@ -330,20 +342,24 @@ fn file_base(pc: u64) -> Option<u64> {
 
 /// An address of code as text: the exported function that holds it, and the file.
 fn native_place(pc: u64) -> String {
+    match symbol_of(pc) {
+        (Some(symbol), Some(file), offset) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
+        (None, Some(file), offset) => format!("{pc:#x} ({file}+{offset:#x})"),
+        (_, None, _) => format!("{pc:#x}"),
+    }
+}
+
+/// The exported function that holds an address of code, or ends before it, the file, and the offset there; without a file, the address.
+pub(super) fn symbol_of(pc: u64) -> (Option<String>, Option<String>, u64) {
     // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: takes any address.
     if unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } == 0 {
-        return format!("{pc:#x}");
+        return (None, None, pc);
     }
-    let offset = pc - info.dli_fbase as u64;
     // SAFETY: names that `dladdr` found, or null.
     let [file, symbol] = [info.dli_fname, info.dli_sname].map(|name| unsafe { text(name) });
-    let file = file.unwrap_or_default();
-    match symbol {
-        Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
-        None => format!("{pc:#x} ({file}+{offset:#x})"),
-    }
+    (symbol, Some(file.unwrap_or_default()), pc - info.dli_fbase as u64)
 }
 
 impl Snapshot {

@@ -50,7 +50,7 @@ impl Heap {
             deferred: Deferred::new(&options),
             prompt: Prompt::default(),
             trace: Trace::default(),
-            services: Services::default(),
+            services: Services::of(&options),
             limits: Limits::failing(options.fail_allocation),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),

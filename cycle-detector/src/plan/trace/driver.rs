@@ -39,7 +39,7 @@ impl TraceDriver {
         self.settle(heap);
         self.forget_steps();
         self.collect_now(heap);
-        heap.statistics.freed_objects() - before
+        heap.freed_since(before)
     }
 }
 

@@ -57,7 +57,7 @@ impl DeferredDriver {
         let all = self.collect_within(heap, Slice::default(), usize::MAX);
         debug_assert!(all);
         self.update_poll(heap);
-        heap.statistics.freed_objects() - before
+        heap.freed_since(before)
     }
 
     /// A step of an explicit collection: all of it, or, if that takes longer than `ns`, the heap counts from here on, and

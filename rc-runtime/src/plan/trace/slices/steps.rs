@@ -167,7 +167,7 @@ impl Heap {
         self.count_survivors(survivors, large_bytes, allocated);
         self.judge_fragmentation(survivors.young);
         self.trace.slices = Slices::default();
-        self.statistics.freed_objects() - before
+        self.freed_since(before)
     }
 
     /// Gives the collection up: another follows in the same stop. So many `survivors` were found.
