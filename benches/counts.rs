@@ -19,7 +19,7 @@ use tally_benches::{
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
-use tally_compiled::abi::{tally_weak_get, tally_weak_set_probe};
+use tally_compiled::abi::{tally_weak_get, tally_weak_map_get, tally_weak_set_probe};
 use tally_heap::ObjectRef;
 use tally_heap::plan::Plan;
 
@@ -116,9 +116,11 @@ fn weak_set_add((mut state, set): (State, ObjectRef)) -> State {
 #[bench::deferred(args = (Plan::Deferred, TIMES), setup = keys_of_a_map)]
 #[bench::prompt(args = (Plan::Prompt, TIMES), setup = keys_of_a_map)]
 #[bench::trace(args = (Plan::Trace, TIMES), setup = keys_of_a_map)]
-fn weak_map_get((mut state, map): (State, ObjectRef)) -> State {
+fn weak_map_get((state, map): (State, ObjectRef)) -> State {
     for place in 0..TIMES {
-        black_box(state.mutator.weak_map_get(map, black_box(state.objects[place])));
+        let key = black_box(state.objects[place]);
+        // SAFETY: a weak map of this thread's heap, and an object of it.
+        black_box(unsafe { tally_weak_map_get(map.address(), key.address()) });
     }
     state
 }
@@ -199,6 +201,22 @@ fn hashbrown_find((state, table): (State, HashTable<ObjectRef>)) -> State {
     for number in 0..TIMES as u64 {
         let hash = black_box(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         black_box(black_box(&table).find(hash, |object| object.slot(NUMBER).read() == number));
+    }
+    state
+}
+
+/// The same by a call, as a program in another language makes it.
+#[inline(never)]
+extern "C" fn find_called(table: &HashTable<ObjectRef>, number: u64) -> Option<ObjectRef> {
+    let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    table.find(hash, |object| object.slot(NUMBER).read() == number).copied()
+}
+
+#[library_benchmark]
+#[bench::each(args = (TIMES), setup = table_of)]
+fn hashbrown_find_called((state, table): (State, HashTable<ObjectRef>)) -> State {
+    for number in 0..TIMES as u64 {
+        black_box(find_called(black_box(&table), black_box(number)));
     }
     state
 }
@@ -301,7 +319,8 @@ fn marked_element(mut state: State) -> State {
 }
 
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set, hashbrown_find, hashbrown_add, scoped_handle,
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set, hashbrown_find,
+    hashbrown_find_called, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 
 fn config() -> LibraryBenchmarkConfig {

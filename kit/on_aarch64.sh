@@ -62,6 +62,7 @@ while [ "$count" -gt 0 ]; do
     --pause-goal=*) export "TALLY_PAUSE_GOAL=${word#*=}" ;;
     --log=*) export "TALLY_LOG=${word#*=}" ;;
     --why=*) export "TALLY_WHY=${word#*=}" ;;
+    --alloc-sites=*) export "TALLY_ALLOC_SITES=${word#*=}" ;;
     --fail-allocation=*) export "TALLY_FAIL_ALLOCATION=${word#*=}" ;;
     --heap-limit | --epoch-bytes | --pause-goal | --log | --why | --fail-allocation)
         name=TALLY_$(echo "${word#--}" | tr a-z- A-Z_)

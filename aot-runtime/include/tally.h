@@ -315,6 +315,38 @@ uint64_t tally_referrers_of(const void *object, void (*visit)(const tally_holder
 uint64_t tally_objects_of(const tally_type *type, void (*visit)(void *object, void *context), void *context);
 uint64_t tally_count_of_type(const tally_type *type);
 
+/* A place in the program's code. */
+typedef struct tally_place {
+    const char *function; /* "host" of an object that no compiled code has asked for */
+    const char *file;     /* null where it is not known */
+    uint64_t line;        /* 0 where it is not known */
+} tally_place;
+TALLY__ASSERT(sizeof(tally_place) == 24 && offsetof(tally_place, line) == 16, "tally_place");
+
+/* The objects of one type that were allocated at one site: estimates, unless every object is recorded. */
+typedef struct tally_site_totals {
+    const tally_place *places; /* the calls that were running, the innermost first; four at most */
+    uint64_t place_count;
+    const char *of_type;
+    uint64_t live_objects;     /* not known to be dead */
+    uint64_t live_bytes;       /* of their cells */
+    uint64_t allocated_objects;
+    uint64_t allocated_bytes;
+} tally_site_totals;
+TALLY__ASSERT(sizeof(tally_site_totals) == 56 && offsetof(tally_site_totals, live_objects) == 24, "tally_site_totals");
+
+/* [leaf] Records where this thread's heap allocates objects from now on: of one object for `bytes` on average (131072 is usual), of every
+ * object with 1, of none with 0. TALLY_ALLOC_SITES and tally run --alloc-sites do so from the start. */
+void tally_record_alloc_sites(uint64_t bytes);
+
+/* [leaf] Calls `visit` with the places where `object` was allocated, the innermost call first. Returns 1, or 0 if that is not recorded.
+ * Without `visit` (null) it is said on standard error. The texts are there until `visit` returns. */
+int32_t tally_alloc_site(const void *object, void (*visit)(const tally_place *places, uint64_t count, void *context), void *context);
+
+/* [leaf] Calls `visit`, which may be null, for each site and type, those with the most live bytes first. Returns their number. `visit` must
+ * not change the heap. */
+uint64_t tally_alloc_sites(void (*visit)(const tally_site_totals *totals, void *context), void *context);
+
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 

@@ -11,6 +11,7 @@
 //! invariant.
 
 pub(crate) mod address_taken;
+pub mod alloc_site;
 mod coroutine;
 pub mod debugger;
 mod entry;
@@ -27,7 +28,7 @@ mod zeal;
 
 pub use coroutine::*;
 pub use entry::thread_heap;
-pub(crate) use entry::{answer, registered, root_type};
+pub(crate) use entry::{answer, heap_at_hand, own, refuse, registered, required, root_type};
 pub use finalizer::*;
 pub use open_object::*;
 pub use resize::*;

@@ -15,13 +15,14 @@ pub mod destination;
 pub mod host_code;
 pub mod options;
 pub(crate) mod statistics_report;
-mod why_alive;
+pub(crate) mod why_alive;
 
 use crate::abi::thread_heap;
 use crate::arch::tally_call_managed;
 use crate::module::driver;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
+use crate::program::statistics_report::sites::Sites;
 use crate::stack::coroutine::leave;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
@@ -313,7 +314,8 @@ fn exit_work() -> c_int {
         eprint!("{}", heap.cycle_report());
     }
     heap.retire_allocation();
-    status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
+    let sites = Sites::of(heap);
+    status.max(statistics_report::report(&heap.statistics_with_young(), &sites, options().stats.as_ref()))
 }
 
 /// Ends the program of a heap. The program's frames are gone, also if `exit` was called in one and they are still on the stack: a walk
@@ -341,7 +343,7 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.
     let statistics = unsafe { std::ptr::read_volatile(statistics) };
-    statistics_report::report(&statistics, options().stats.as_ref())
+    statistics_report::report(&statistics, &Sites::default(), options().stats.as_ref())
 }
 
 /// Prepares for a thread's end: if it is the main thread (`pthread_exit` in `main`), this is the program's exit.

@@ -1,4 +1,6 @@
 //! Stacks of compiled code: the walk for a heap's roots, its pauses, and the frames that need special care.
+mod alloc_sites;
+pub(crate) mod anchor;
 pub(crate) mod bounds;
 pub(crate) mod coroutine;
 pub(crate) mod described_roots;

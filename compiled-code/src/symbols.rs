@@ -58,6 +58,9 @@ macro_rules! for_each_runtime_symbol {
             tally_referrers_of, "l(ppp)", safepoint;
             tally_objects_of, "l(ppp)", safepoint;
             tally_count_of_type, "l(p)", safepoint;
+            tally_record_alloc_sites, "v(l)", leaf;
+            tally_alloc_site, "i(ppp)", leaf;
+            tally_alloc_sites, "l(pp)", leaf;
             tally_zeal_safepoint, "v(plp)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;

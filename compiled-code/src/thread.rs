@@ -38,6 +38,7 @@ pub(crate) fn make() -> Box<Heap> {
     if unsafe { libc::pthread_setspecific(key(), (&raw mut *heap).cast()) } != 0 {
         fatal::stop(STATUS_MEMORY, "no memory for a thread's heap");
     }
+    heap.find_sites_with(Box::new(StackRoots::default()));
     stack_overflow::prepare_thread();
     heap
 }

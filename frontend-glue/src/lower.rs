@@ -113,7 +113,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     open_writes::replace(module, plan, options.zeal);
     let options = &names::of(module, options);
     let mut lowering = Lowering::new(module, options, managed, plan);
-    lowering.tables.names = names::of_fields(module, options);
+    names::keep(&mut lowering.tables, module, options);
     lowering.tables.has_statepoints = has_statepoints;
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),

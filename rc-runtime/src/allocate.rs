@@ -51,7 +51,7 @@ impl Heap {
     /// As inline code does it: the cursor moves on, and all that the heap and the type may want besides is one flag and one
     /// number. The prompt plan has no cursor.
     #[inline(always)]
-    fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+    pub(crate) fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
         let start = self.advance(info.bump_cell)?;
         let object = self.write_header(start, info.id);
         clear_payload(object, info.bump_cell);
@@ -122,7 +122,10 @@ impl Heap {
                 self.do_what_is_due();
             }
             match self.allocate_cell_of_plan(info, length) {
-                Ok(object) => return Ok(object),
+                Ok(object) => {
+                    self.note_slow_allocation(object);
+                    return Ok(object);
+                }
                 // SAFETY: [ALONE] nothing of this heap is borrowed by the callers' callers but the heap itself, through
                 // a pointer.
                 Err(error) if Heap::host_made_room(unsafe { HeapEntry::of(self) }, &error, retries) => retries += 1,

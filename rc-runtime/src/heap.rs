@@ -14,7 +14,7 @@ use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
-use crate::object::ObjectRef;
+use crate::object::{FlagTest, ObjectRef};
 use crate::plan::Plan;
 use crate::plan::bump::BumpSpace;
 use crate::plan::deferred::Deferred;
@@ -39,6 +39,8 @@ pub struct Heap {
     number: u32,
     plan: Plan,
     regime: Plan,
+    /// What flags say that a weak slot yields an object at once.
+    pub(crate) yields: FlagTest,
     pub(crate) options: HeapOptions,
     pub(crate) context: *mut Context,
     own_context: Box<Context>,

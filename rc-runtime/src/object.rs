@@ -35,6 +35,23 @@ pub struct ObjectRef(NonZeroU64);
 #[repr(transparent)]
 pub struct Slot(u64);
 
+/// A question to an object's flags: whether those that are asked for are as wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlagTest {
+    pub(crate) flags: u32,
+    pub(crate) wanted: u32,
+}
+
+impl FlagTest {
+    /// No object passes it.
+    pub(crate) const NONE: FlagTest = FlagTest { flags: 0, wanted: 1 };
+
+    #[inline(always)]
+    pub(crate) fn is_passed_by(self, object: ObjectRef) -> bool {
+        object.meta() & self.flags == self.wanted
+    }
+}
+
 /// Flags of the header's meta word.
 pub mod flag {
     /// Promoted: counted, live bits set.

@@ -51,7 +51,7 @@ impl Heap {
             Some("the object in the field has no elements")
         } else if info.has_finalizer {
             Some("the object in the field has a finalizer, which would run for the storage that is replaced")
-        } else if storage.has(flag::SPECIAL) {
+        } else if storage.has(flag::SPECIAL) && !self.is_special_for_its_site(storage) {
             Some(
                 "weak slots, weak references or external bytes belong to the object in the field: it cannot be replaced",
             )

@@ -1,4 +1,5 @@
 //! Services for languages beside objects: weak references, ephemerons, finalizers, handles, limits, and requests of a host.
+pub mod alloc_site;
 pub mod builtin;
 pub mod collector_mode;
 pub mod control;
@@ -21,7 +22,9 @@ pub mod weak;
 pub mod weak_map;
 pub mod weak_set;
 
+use crate::heap::HeapOptions;
 use crate::object::ObjectRef;
+use alloc_site::AllocSites;
 use collector_mode::CollectorMode;
 use coroutine::Coroutines;
 use external::External;
@@ -47,6 +50,8 @@ pub struct Services {
     pub coroutines: Coroutines,
     /// Objects that never die.
     pub immortals: Immortals,
+    /// Where objects were allocated, if it is recorded.
+    pub(crate) alloc_sites: Option<Box<AllocSites>>,
     /// Memory that objects own outside the heap.
     pub(crate) external: External,
     /// Objects that are written to without a barrier.
@@ -56,6 +61,12 @@ pub struct Services {
 }
 
 impl Services {
+    /// Those of a new heap.
+    pub(crate) fn of(options: &HeapOptions) -> Services {
+        let interval = options.alloc_sites.map(|interval| if options.zeal { 0 } else { interval });
+        Services { alloc_sites: interval.map(|interval| Box::new(AllocSites::new(interval))), ..Services::default() }
+    }
+
     /// Objects with a count that no reference accounts for, held for their finalizers or immortal; once for each count.
     pub fn held_by_counts(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.finalizers.held().chain(self.immortals.objects())

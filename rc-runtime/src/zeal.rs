@@ -39,6 +39,8 @@ pub struct Birth {
     pub(crate) type_meta: u32,
     /// Where compiled code asked for it, or called what did.
     pub made: PlaceId,
+    /// The number of its allocation site, if those are recorded.
+    site: u32,
     /// When it was found dead.
     pub died: Option<Death>,
 }
@@ -78,10 +80,15 @@ impl Zeal {
     pub(crate) fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
-        let birth = Birth { end, type_meta, made: self.here, died: None };
+        let birth = Birth { end, type_meta, made: self.here, site: 0, died: None };
         self.guard(object, birth);
         self.objects.insert(object.address(), birth);
         self.living.insert(object.address());
+    }
+
+    /// Notes the number of a new object's allocation site.
+    pub(crate) fn note_site(&mut self, object: ObjectRef, site: u32) {
+        self.objects.entry(object.address()).and_modify(|birth| birth.site = site);
     }
 
     /// Notes an object's death, in the header too, and poisons it.

@@ -51,7 +51,7 @@ pub use anchor::{Diversion, DivertedPair, Entries};
 pub use compact_map::{CompactError, CompactMap, CompactTable};
 pub use frame_table::{Call, Convention, Frame, FrameTable, Lookup, PlacedFunction, Roots, RootsIn, TableError};
 pub use machine::Machine;
-pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, STATE_ID};
+pub use root_records::{BaseRegister, Location, OperandFault, RootSlot, SITE_ID, STATE_ID};
 pub use snapshot::FrameTables;
 pub use stack_fault::StackFault;
 pub use stack_map::{MapError, StackMap};

@@ -8,8 +8,8 @@
 //! constant id1 · slot1 · constant id2 · slot2 · …
 //! ```
 //!
-//! Deoptimisation state of the frontend's own stands among them as pairs of [`STATE_ID`] and value, which is stepped over wherever
-//! it lies. A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at base +
+//! Deoptimisation state of the frontend's own stands among them as pairs of [`STATE_ID`] and value, and the number of the call's place in the
+//! source as a pair with [`SITE_ID`]. Both are stepped over wherever they lie. A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at base +
 //! offset holds it (two allocas merged by a `select`), Constant = no alloca here (null, undef), skipped. `[ROOT]`
 //! Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a live
 //! object freed. Pairs instead of one header per bundle, because the inliner concatenates the bundles of caller and
@@ -31,6 +31,10 @@ pub const DEOPT_RECORD_ID: u64 = 0xABCD_EF0F;
 /// In place of a root's id: what follows is an operand of the frontend's own "deopt" bundle, for its own reader.
 pub const STATE_ID: u64 = u64::MAX;
 
+/// In place of a root's id: what follows is the number of the call's place in the source, which its module names. Of an inlined call the
+/// places of the calls around it come before its own.
+pub const SITE_ID: u64 = u64::MAX - 1;
+
 pub(crate) const HEADER_OPERANDS: usize = 3;
 
 /// The roots of a call's record; `None` for a foreign record.
@@ -40,6 +44,17 @@ pub fn decode(record: &Record<'_>, machine: Machine) -> Result<Option<Vec<RootSl
         Err(_) if record.id != DEOPT_RECORD_ID => Ok(None),
         Err(fault) => Err(fault),
     }
+}
+
+/// The numbers of the places of a call in the source, the innermost function's first; none of a foreign record, or of a module that
+/// keeps no names.
+pub fn call_sites(record: &Record<'_>) -> Vec<u64> {
+    let operands: Vec<MapLocation> = record.locations().skip(HEADER_OPERANDS).collect();
+    let site = |pair: &[MapLocation]| match *pair {
+        [MapLocation::Constant { value: SITE_ID }, MapLocation::Constant { value: site }] => Some(site),
+        _ => None,
+    };
+    operands.chunks_exact(2).rev().filter_map(site).collect()
 }
 
 /// One root of a frame at one call. 16 bytes: tables hold many.
@@ -129,7 +144,7 @@ fn decode_call(record: &Record<'_>, machine: Machine) -> Result<Vec<RootSlot>, O
     let mut operand = HEADER_OPERANDS;
     while let (Some(id), Some(slot)) = (locations.next(), locations.next()) {
         let MapLocation::Constant { value: id } = id else { return Err(OperandFault::Id { operand }) };
-        if id != STATE_ID
+        if id < SITE_ID
             && let Some(location) = slot_location(slot, operand + 1, machine)?
         {
             roots.push(RootSlot { id, location });
@@ -311,6 +326,16 @@ mod tests {
         ];
         let location = Location::Direct { base: BaseRegister::Rsp, offset: 8 };
         assert_eq!(decoded(DEOPT_RECORD_ID, &places), Ok(Some(vec![RootSlot { id: 7, location }])));
+    }
+
+    #[test]
+    fn places_of_a_call_are_no_roots_and_come_innermost_first() {
+        let header = [(4, 0, 0), (4, 0, 0), (4, 0, 6)];
+        let (outer, root, inner) = ([(4, 0, -2), (4, 0, 11)], [(4, 0, 7), (2, 7, 8)], [(4, 0, -2), (4, 0, 12)]);
+        let places = [&header[..], &outer, &root, &inner].concat();
+        assert_eq!(decoded(DEOPT_RECORD_ID, &places).unwrap().unwrap().len(), 1);
+        let bytes = Section::new().function(0, 8).record(DEOPT_RECORD_ID, 1, &places).bytes();
+        assert_eq!(call_sites(&stack_map::read(&bytes).unwrap().records().next().unwrap()), [12, 11]);
     }
 
     #[test]

@@ -92,6 +92,7 @@
 //! | immortal objects | [`make_immortal`](Scope::make_immortal), [`freeze`](Scope::freeze) |
 //! | limits | [`set_limits`](Scope::set_limits), [`on_soft_limit`](Scope::on_soft_limit), [`on_out_of_memory`](Scope::on_out_of_memory), which get a [`LimitScope`] |
 //! | reports | [`Heap::statistics`], [`Heap::leak_report`], [`Heap::last_report`], [`Scope::objects`], [`Scope::count_of`], [`Heap::verify`] |
+//! | where it was allocated | [`HeapOptions::alloc_sites`], [`alloc_site`](Scope::alloc_site), [`alloc_sites`](Scope::alloc_sites) |
 //! | why it is alive | [`why_alive`](Scope::why_alive), [`referrers_of`](Scope::referrers_of), [`objects_of`](Scope::objects_of), [`count_of_type`](Scope::count_of_type) |
 //!
 //! What `tally.h` has and this crate has not: trace functions, and functions that clear weak slots, since they are run on
@@ -123,6 +124,7 @@
 
 #![deny(clippy::multiple_unsafe_ops_per_block)]
 
+mod alloc_site;
 mod errors;
 mod field;
 mod finalizer;
@@ -259,6 +261,22 @@ pub use tally_heap::report::histogram::Histogram;
 /// ```
 #[doc(inline)]
 pub use tally_heap::report::statistics::Statistics;
+/// A place in a [`Site`].
+///
+/// ```
+/// use tally::CodePlace;
+///
+/// let place = CodePlace { function: "push".into(), file: "list.c".into(), line: 7 };
+/// assert_eq!(place.to_string(), "`push` at list.c:7");
+/// ```
+#[doc(inline)]
+pub use tally_heap::services::alloc_site::CodePlace;
+/// The result of [`Scope::alloc_site`].
+#[doc(inline)]
+pub use tally_heap::services::alloc_site::Site;
+/// A row of [`Scope::alloc_sites`].
+#[doc(inline)]
+pub use tally_heap::services::alloc_site::SiteTotals;
 /// The argument of [`Scope::set_collector_mode`].
 #[doc(inline)]
 pub use tally_heap::services::collector_mode::CollectorMode;

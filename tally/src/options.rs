@@ -47,6 +47,7 @@ pub struct HeapOptions {
     heap_limit: Option<u64>,
     epoch_bytes: Option<u64>,
     pause_goal: Option<Duration>,
+    alloc_sites: Option<u64>,
     fail_allocation: Option<u64>,
     zeal: bool,
 }
@@ -81,6 +82,13 @@ impl HeapOptions {
         self
     }
 
+    /// Records where objects are allocated: of one for so many bytes on average (131,072 is usual), or of every object with 0.
+    /// [`Scope::alloc_site`](crate::Scope::alloc_site) and the leak report say it.
+    pub fn alloc_sites(mut self, bytes: u64) -> HeapOptions {
+        self.alloc_sites = Some(bytes);
+        self
+    }
+
     /// The allocation with that number, from 1 on, finds no room: to test what the program does then.
     pub fn fail_allocation(mut self, number: u64) -> HeapOptions {
         self.fail_allocation = Some(number);
@@ -111,6 +119,7 @@ impl HeapOptions {
                 .map_or(inner.epoch_bytes, |bytes| bytes.max(tally_heap::services::control::EPOCH_BYTES_MIN)),
             epoch_grows: self.epoch_bytes.is_none(),
             mark_ns: tally_heap::heap::MARK_NS,
+            alloc_sites: self.alloc_sites,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
             ..inner

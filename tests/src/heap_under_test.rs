@@ -153,6 +153,18 @@ pub trait Services {
     fn map_entries(&self, map: u64) -> Vec<(u64, u64)>;
     /// The number of entries that the map reports.
     fn map_count(&self, map: u64) -> u64;
+    /// A new weak set, whose members have their hash in the first word; a safepoint.
+    fn new_set(&mut self) -> Result<u64, Refusal>;
+    /// Whether the object can be a member of the set: it has a first word, and is in no other set.
+    fn set_takes(&mut self, set: u64, member: u64) -> bool;
+    /// Adds a member; a safepoint.
+    fn set_add(&mut self, set: u64, member: u64) -> Result<(), Refusal>;
+    /// The members that may have the hash.
+    fn set_probe(&mut self, set: u64, hash: u32) -> Vec<u64>;
+    /// Removes a member; returns whether it was one.
+    fn set_remove(&mut self, set: u64, member: u64) -> bool;
+    /// The number of members that the set reports.
+    fn set_count(&mut self, set: u64) -> u64;
     /// Opens a scope of handles.
     fn open_scope(&mut self);
     /// A new handle in it.

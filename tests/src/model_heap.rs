@@ -27,7 +27,7 @@ use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::{DEED, Encoding, Finalizes, Kind, TRACE_NUMBER, TRACE_TAG};
 
 pub use garbage::Garbage;
-pub use weak::{ModelMap, Owed};
+pub use weak::{ModelMap, ModelMember, Owed};
 
 /// An object of the model; never reused within a run.
 pub type Id = u32;
@@ -84,6 +84,8 @@ pub struct ModelHeap {
     pub registered: BTreeSet<Id>,
     /// The weak maps.
     pub maps: BTreeMap<Id, ModelMap>,
+    /// The weak sets: their members.
+    pub sets: BTreeMap<Id, BTreeMap<Id, ModelMember>>,
     /// Objects with weak slots.
     watchers: BTreeSet<Id>,
     /// Weak references whose targets are gone, and whose callbacks have not been called.

@@ -75,13 +75,14 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     Ok(found)
 }
 
-/// The references in weak maps, their directories, buckets and entries, as `rc-runtime/src/services/weak_map.rs`
+/// The references in weak sets and maps, their tables, directories, buckets and entries, as `rc-runtime/src/services/weak_map.rs`
 /// draws them.
 fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
     match name {
         "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),
         "bucket of a weak map" => Some((1..=word(0)).map(|place| 8 + 8 * place).collect()),
-        "weak map" | "entry with a weak key" | "entry with a weak value" => Some(vec![0]),
+        "table of a weak set" => Some(vec![]),
+        "weak map" | "weak set" | "entry with a weak key" | "entry with a weak value" => Some(vec![0]),
         "weak entry" => Some(vec![]),
         _ => None,
     }

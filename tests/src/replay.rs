@@ -24,6 +24,7 @@ mod finalizers;
 mod handles;
 mod resize;
 mod services;
+mod weak_sets;
 mod weak_state;
 
 use std::collections::{HashMap, HashSet};

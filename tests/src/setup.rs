@@ -3,7 +3,7 @@
 //! All but `default` and `prompt-pause-goal` count work in units instead of looking at the clock, so that a program
 //! runs the same way each time. The setups differ in all properties that may not change a program's result: the size
 //! of the slices, whether the passes are sliced at all, whether candidates are tried, the frequency of flips, whether
-//! a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the same
+//! a block is logged as a whole early, whether allocation sites are recorded, whether the heap is nearly full, zeal, and the plan: both plans run the same
 //! programs.
 
 use tally_heap::heap::{HeapOptions, MARK_NS_PER_UNIT};
@@ -70,8 +70,11 @@ pub fn setups() -> Vec<Setup> {
         setup("stop-the-world", HeapOptions { stop_the_world: true, ..small(300) }),
         setup("without-trials", HeapOptions { trials: false, ..small(100) }),
         setup("eager-marks", HeapOptions { eager_marks: true, ..small(60) }),
-        setup("marks-without-trials", HeapOptions { eager_marks: true, trials: false, ..small(25) }),
-        setup("whole-blocks-logged", HeapOptions { block_log_after: 1, ..small(100) }),
+        setup(
+            "marks-without-trials",
+            HeapOptions { eager_marks: true, trials: false, alloc_sites: Some(0), ..small(25) },
+        ),
+        setup("whole-blocks-logged", HeapOptions { block_log_after: 1, alloc_sites: Some(200), ..small(100) }),
         setup(
             "marks-and-whole-blocks-logged",
             HeapOptions { eager_marks: true, trials: false, block_log_after: 1, ..small(40) },
@@ -80,27 +83,30 @@ pub fn setups() -> Vec<Setup> {
         setup("small-heap", HeapOptions { heap_limit: Some(2 << 20), eager_marks: true, ..small(200) }),
         setup("zeal", HeapOptions { zeal: true, ..small(1000) }),
         setup("marking", HeapOptions { epoch_bytes: 16 << 10, ..marking(1 << 30) }),
-        setup("marking-or-counting", HeapOptions { eager_marks: true, ..marking(400) }),
+        setup("marking-or-counting", HeapOptions { eager_marks: true, alloc_sites: Some(200), ..marking(400) }),
         setup("marking-a-little", marking(60)),
         setup("marking-short-lists", HeapOptions { list_entries_max: Some(3), ..marking(300) }),
         setup("marking-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..marking(300) }),
         setup("prompt", prompt()),
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
-        setup("prompt-marks", HeapOptions { eager_marks: true, ..prompt() }),
+        setup("prompt-marks", HeapOptions { eager_marks: true, alloc_sites: Some(0), ..prompt() }),
         setup("prompt-marks-without-trials", HeapOptions { eager_marks: true, trials: false, ..prompt() }),
         setup(
             "prompt-marks-sliced",
             HeapOptions { eager_marks: true, pause_goal_ns: Some(1), slice_units: Some(40), ..prompt() },
         ),
-        setup("prompt-slices", HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), ..prompt() }),
+        setup(
+            "prompt-slices",
+            HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), alloc_sites: Some(200), ..prompt() },
+        ),
         setup("prompt-pause-goal", HeapOptions { pause_goal_ns: Some(20_000), slice_ns: 10_000, ..prompt() }),
         setup("prompt-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..prompt() }),
         setup("prompt-zeal", HeapOptions { zeal: true, ..prompt() }),
         setup("trace", trace()),
-        setup("trace-often", HeapOptions { epoch_bytes: 16 << 10, ..trace() }),
+        setup("trace-often", HeapOptions { epoch_bytes: 16 << 10, alloc_sites: Some(0), ..trace() }),
         setup("trace-short-lists", HeapOptions { epoch_bytes: 16 << 10, list_entries_max: Some(3), ..trace() }),
         setup("trace-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..trace() }),
-        setup("trace-slices", sliced_trace(7)),
+        setup("trace-slices", HeapOptions { alloc_sites: Some(200), ..sliced_trace(7) }),
         setup(
             "trace-slices-small-heap",
             HeapOptions { heap_limit: Some(2 << 20), list_entries_max: Some(30), ..sliced_trace(100) },

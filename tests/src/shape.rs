@@ -78,6 +78,8 @@ pub enum Kind {
     Ephemeron,
     /// The runtime's weak map; the runtime defines its table and entries.
     WeakMap,
+    /// The runtime's weak set; the runtime defines its table.
+    WeakSet,
 }
 
 /// The order in which finalizers of a kind run, and whether they must be registered.
@@ -155,7 +157,7 @@ pub struct Shape {
 
 impl Kind {
     /// The kinds that are the runtime's own: our descriptors do not describe them.
-    pub const BUILTIN: [Kind; 4] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap];
+    pub const BUILTIN: [Kind; 5] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap, Kind::WeakSet];
 
     /// All kinds that a program can describe, in the order of their descriptors.
     pub const ALL: [Kind; 29] = [
@@ -218,6 +220,13 @@ impl Kind {
     /// Whether a word belongs to the runtime.
     pub fn is_hidden(self, offset: u64) -> bool {
         self.shape().hidden.iter().any(|hidden| u64::from(*hidden) == offset)
+    }
+
+    /// Whether the first word is data: no reference, and no tag of one.
+    pub fn has_data_first(self) -> bool {
+        let shape = self.shape();
+        let first_reference = if shape.encoding == Encoding::Pairs { 8 } else { 0 };
+        !shape.refs.contains(&first_reference) && !shape.weak.contains(&0) && !self.is_hidden(0)
     }
 
     /// Byte offset of a weak slot, with the number taken modulo the number of weak slots.
@@ -321,7 +330,7 @@ const PLAIN: Shape = Shape {
 /// An object with a finalizer: two references, its deed, data.
 const FINALIZED: Shape = Shape { size: 32, refs: &[0, 8], ..PLAIN };
 
-static SHAPES: [Shape; 33] = [
+static SHAPES: [Shape; 34] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -362,7 +371,8 @@ static SHAPES: [Shape; 33] = [
     Shape { name: c"weak reference", size: 24, weak: &[0], hidden: &[8, 16], ..PLAIN },
     Shape { name: c"weak reference with callback", size: 32, weak: &[0], hidden: &[8, 16, 24], ..PLAIN },
     Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },
-    Shape { name: c"weak map", size: 32, hidden: &[0, 8, 16, 24], ..PLAIN },
+    Shape { name: c"weak map", size: 64, hidden: &[0, 8, 16, 24, 32, 40, 48, 56], ..PLAIN },
+    Shape { name: c"weak set", size: 48, hidden: &[0, 8, 16, 24, 32, 40], ..PLAIN },
 ];
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub enum Taste {
     Tagged,
     /// Much dead allocation, little that lives.
     Churn,
-    /// Weak references, ephemerons, weak maps.
+    /// Weak references, ephemerons, weak maps and sets.
     Weak,
     /// Finalizers and their deeds.
     Finalizers,
@@ -89,7 +89,7 @@ pub fn op(taste: Taste) -> BoxedStrategy<Op> {
         more(&[Taste::Lists], 10) => list_or_tree(),
         more(&[Taste::Hubs], 6) => (1u32..400, register()).prop_map(|(count, into)| Op::Hub { count, into }),
         more(&[Taste::Toggles], 14) => toggle(),
-        more(&[Taste::Weak], 24) => weak(),
+        more(&[Taste::Weak], 36) => weak(),
         more(&[Taste::Finalizers], 24) => finalizer(),
         more(&[Taste::Control, Taste::Weak], 10) => handles(),
         more(&[Taste::Control], 8) => control(),
@@ -245,6 +245,10 @@ fn weak() -> impl Strategy<Value = Op> {
         6 => (r(), r(), r()).prop_map(|(map, key, value)| Service::MapSet { map, key, value }),
         4 => (r(), r(), r()).prop_map(|(into, map, key)| Service::MapGet { into, map, key }),
         1 => (r(), r()).prop_map(|(map, key)| Service::MapRemove { map, key }),
+        3 => r().prop_map(|into| Service::Set { into }),
+        8 => (r(), r()).prop_map(|(set, member)| Service::SetAdd { set, member }),
+        4 => (r(), r(), r()).prop_map(|(into, set, like)| Service::SetFind { into, set, like }),
+        1 => (r(), r()).prop_map(|(set, member)| Service::SetRemove { set, member }),
     ]
     .prop_map(Op::Service)
 }

@@ -54,6 +54,8 @@ pub enum Fault {
     EphemeronsAreStrong,
     /// An ephemeron loses its value when nothing else holds the value.
     EphemeronsAreWeak,
+    /// Weak sets keep their members.
+    KeepsMembers,
     /// Weak maps keep their entries.
     KeepsEntries,
     /// Callbacks are not called.
@@ -71,7 +73,7 @@ pub enum Fault {
 }
 
 /// Faults of services.
-pub const SERVICE_FAULTS: [Fault; 14] = [
+pub const SERVICE_FAULTS: [Fault; 15] = [
     Fault::LeavesWeakSlots,
     Fault::ClearsTooMuch,
     Fault::ForgetsFinalizers,
@@ -81,6 +83,7 @@ pub const SERVICE_FAULTS: [Fault; 14] = [
     Fault::EphemeronsAreStrong,
     Fault::EphemeronsAreWeak,
     Fault::KeepsEntries,
+    Fault::KeepsMembers,
     Fault::NeverCalls,
     Fault::OverlooksHandles,
     Fault::LeaksScopes,

@@ -8,6 +8,7 @@ use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use tally_heap::heap::Heap;
 use tally_heap::object::ObjectRef;
 use tally_heap::type_registry::{self, TypeInfo};
+use tally_heap::zeal::access::FOREIGN;
 
 /// The heap attached to this thread, made and attached if there is none yet.
 ///
@@ -28,6 +29,47 @@ pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
     let heap = unsafe { *heap };
     // SAFETY: [HELD] by the caller's promise no other borrow is in use.
     unsafe { &mut *heap }
+}
+
+/// The heap of the current thread, if it has one.
+///
+/// # Safety
+/// As for [`thread_heap`].
+#[inline(always)]
+pub unsafe fn heap_at_hand<'a>() -> Option<&'a mut Heap> {
+    // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
+    // here.
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: [HELD] by the caller's promise no other borrow is in use.
+    unsafe { heap.as_mut() }
+}
+
+/// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
+#[inline(always)]
+pub(crate) fn own(word: u64, function: &str) -> Option<ObjectRef> {
+    // SAFETY: [HEADER] what a function is given is a reference, or no address in the heap.
+    let object = unsafe { ObjectRef::of_word(word) }?;
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    if !unsafe { thread_heap() }.owns(object) {
+        refuse(word, function, FOREIGN);
+    }
+    Some(object)
+}
+
+/// The same for a word that must be an object of the heap.
+#[inline(always)]
+pub(crate) fn required(word: u64, function: &str) -> ObjectRef {
+    match own(word, function) {
+        Some(object) => object,
+        None => refuse(word, function, "which is not an object of the heap"),
+    }
+}
+
+/// Stops the program, since a function was given something else.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse(word: u64, function: &str, why: &str) -> ! {
+    fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {why}"))
 }
 
 #[cold]

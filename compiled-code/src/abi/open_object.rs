@@ -1,21 +1,7 @@
 //! The C symbols for objects that are written to without a barrier (`tally_heap::services::open_object`); `tally.h` has their contract.
 
-use crate::abi::{thread_heap, written_into};
+use crate::abi::{required, thread_heap, written_into};
 use tally_heap::fatal::{self, STATUS_USAGE};
-use tally_heap::memory::range;
-use tally_heap::object::ObjectRef;
-
-/// The object at an address that the program has named.
-fn addressed(object: u64, function: &str) -> ObjectRef {
-    // SAFETY: [ALONE] borrowed for this function alone.
-    let heap = unsafe { thread_heap() };
-    // SAFETY: [MAPPED] the address is in the range.
-    if !range::in_heap(object) || !unsafe { heap.owns_address(object) } {
-        fatal::stop(STATUS_USAGE, &format!("{function}: {object:#x} is not an object of this thread's heap"));
-    }
-    // SAFETY: [HEADER] the program names objects.
-    unsafe { ObjectRef::from_address(object) }
-}
 
 /// `void tally_object_open(void *object)`: the object is held, and written to by `tally_write_open`.
 ///
@@ -24,7 +10,7 @@ fn addressed(object: u64, function: &str) -> ObjectRef {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_open(object: u64) {
     leaf!(tally_object_open);
-    let object = addressed(object, "tally_object_open");
+    let object = required(object, "tally_object_open");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.open_object(object);
 }
@@ -36,7 +22,7 @@ pub unsafe extern "C" fn tally_object_open(object: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_object_close(object: u64) {
     leaf!(tally_object_close);
-    let object = addressed(object, "tally_object_close");
+    let object = required(object, "tally_object_close");
     // SAFETY: [ALONE] borrowed for this statement alone.
     if !unsafe { thread_heap() }.close_object(object) {
         fatal::stop(STATUS_USAGE, &format!("tally_object_close: {:#x} is not open", object.address()));

@@ -4,9 +4,8 @@
 //! never dies, and a weak slot that holds one yields it. Expected cost of `tally_weak_get`: 20 instructions if the
 //! target is young or was upgraded before in this epoch, and always under the prompt plan.
 
-use super::{answer, thread_heap};
+use super::{answer, heap_at_hand, own, required, thread_heap};
 use crate::safepoint_shim;
-use tally_heap::context::current;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::memory::range;
@@ -14,9 +13,8 @@ use tally_heap::object::{ObjectRef, Slot};
 use tally_heap::services::builtin::Callback;
 use tally_heap::services::ephemeron::{KEY, VALUE};
 use tally_heap::services::weak::WeakKind;
-use tally_heap::services::weak_map::{WeakMode, object_of};
+use tally_heap::services::weak_map::WeakMode;
 use tally_heap::type_registry::ClearFunction;
-use tally_heap::zeal::access::FOREIGN;
 
 safepoint_shim! {
     /// `void *tally_weak_new(void *target)`: a weak reference.
@@ -91,23 +89,6 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     }
 }
 
-/// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
-fn own(word: u64, function: &str) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
-    let object = unsafe { object_of(word) }?;
-    // SAFETY: [ALONE] borrowed for this statement alone.
-    if !unsafe { thread_heap() }.owns(object) {
-        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
-    }
-    Some(object)
-}
-
-fn required(word: u64, function: &str) -> ObjectRef {
-    own(word, function).unwrap_or_else(|| {
-        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, which is not an object of the heap"))
-    })
-}
-
 /// `void *tally_weak_get(const void *slot)`: the target of a weak reference, or of any weak slot; null when the
 /// target is dead.
 ///
@@ -137,11 +118,9 @@ fn upgraded(word: u64) -> u64 {
     }
     // SAFETY: [WEAK] the content of a weak slot, by the callers' promise.
     let object = unsafe { ObjectRef::from_address(word) };
-    // SAFETY: [CONTEXT] the thread's context; its heap, if there is one.
-    let heap = unsafe { (*current()).heap };
-    // SAFETY: [CONTEXT] the thread's context; its heap, if there is one.
-    let at_once = unsafe { heap.as_ref() };
-    if at_once.is_some_and(|heap| heap.may_be_had(object)) { word } else { upgraded_slowly(object) }
+    // SAFETY: [ALONE] borrowed for the next statement alone.
+    let heap = unsafe { heap_at_hand() };
+    if heap.is_some_and(|heap| heap.may_be_had(object)) { word } else { upgraded_slowly(object) }
 }
 
 #[inline(never)]
@@ -217,16 +196,34 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
     unsafe { tally_weak_get(ephemeron + KEY) }
 }
 
-/// `void *tally_weak_map_get(const void *map, const void *key)`: the value of the key's entry, or null.
+/// `void *tally_weak_map_get(const void *map, const void *key)`: the value of the key's entry, or null. Expected cost: 50
+/// instructions in a map with weak keys that was asked before, where the entry stands where the search begins.
 ///
 /// # Safety
 /// `map` comes from `tally_weak_map_new`; so for the functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     leaf!(tally_weak_map_get);
-    let map = required(map, "tally_weak_map_get");
     // SAFETY: [ALONE] borrowed for the next statement alone.
+    if let Some(heap) = unsafe { heap_at_hand() }
+        && heap.is_last_weak_map(map)
+    {
+        // SAFETY: [HEADER] the key is an object's address.
+        return unsafe { heap.last_weak_map_get(key) };
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { map_get_slowly(map, key) }
+}
+
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[inline(never)]
+unsafe extern "C" fn map_get_slowly(map: u64, key: u64) -> u64 {
+    leaf!(map_get_slowly);
+    let map = required(map, "tally_weak_map_get");
+    // SAFETY: [ALONE] borrowed for the next statements alone.
     let heap = unsafe { thread_heap() };
+    heap.note_last_weak_map(map);
     // SAFETY: [HEADER] the key is an object's address.
     unsafe { heap.weak_map_get(map, key) }
 }

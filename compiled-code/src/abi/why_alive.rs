@@ -5,6 +5,7 @@
 
 use crate::abi::thread_heap;
 use crate::module::registry;
+use crate::program::why_alive::where_allocated;
 use crate::safepoint_shim;
 use crate::stack::coroutine::frames;
 use crate::stack::roots::StackRoots;
@@ -69,7 +70,10 @@ extern "C" fn why_alive(word: u64, visit: Option<VisitHolder>, data: *mut c_void
     match visit {
         Some(visit) => path.iter().for_each(|link| call(visit, &link.holder, link.held, data)),
         None if path.is_empty() => eprintln!("tally: no root reaches {}", name_of(object, word)),
-        None => eprint!("tally: {} is alive because of\n{}", name_of(object, word), reach::text(&path)),
+        None => {
+            let site = object.map_or_else(String::new, |object| where_allocated(heap, object));
+            eprint!("tally: {} is alive because of\n{}{site}", name_of(object, word), reach::text(&path));
+        }
     }
     path.len() as u64
 }

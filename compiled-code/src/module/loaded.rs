@@ -241,14 +241,7 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
         let empty = stack_map::read(&[]).map_err(|error| error.to_string())?;
         return FrameTable::build(&empty, |_| None).map_err(|error| error.to_string());
     }
-    let known = module.stack_maps_size != 0;
-    let bytes = match module.stack_maps_size {
-        0 => readable_bytes_from(module.stack_maps as u64),
-        size => size,
-    };
-    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far. It stays until the
-    // module is unregistered, and then no frame of the module is on any stack, so no walk looks into its map.
-    let bytes: &'static [u8] = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    let (bytes, known) = (stack_map_of(module), module.stack_maps_size != 0);
     if bytes.starts_with(&compact_map::MAGIC) {
         return compact_frames::of(bytes).map_err(|what| format!("its stack maps cannot be read: {what}"));
     }
@@ -260,6 +253,17 @@ fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
     };
     FrameTable::build_as(Convention { roots, ..Convention::LOWERED }, &map, |function| Some(function.address))
         .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
+}
+
+/// The bytes of a module's stack map, and perhaps some behind them. They stay until the module is unregistered.
+pub(super) fn stack_map_of(module: &ModuleRecord) -> &'static [u8] {
+    let bytes = match module.stack_maps_size {
+        0 => readable_bytes_from(module.stack_maps as u64),
+        size => size,
+    };
+    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far. It stays until the
+    // module is unregistered, and then no frame of the module is on any stack, so no walk looks into its map.
+    unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) }
 }
 
 /// Bytes from `address` to the end of the mapping that holds it, if that can be read.

@@ -1,13 +1,15 @@
 //! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), their stack maps are
 //! read (`loaded`).
 
+use crate::module::call_sites::CallSites;
 use crate::module::loaded;
 use crate::module::names::{self, RootPlaces};
 use crate::module::record::{
     GlobalRoot, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
-use crate::stack::roots::beginning_here;
+use crate::stack::anchor::beginning_here;
+use stack_roots::Lookup;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +18,7 @@ use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
 use tally_heap::heap::Heap;
 use tally_heap::heap::HeapEntry;
 use tally_heap::plan::{MODULE_FLAG_PROMPT, MODULE_FLAG_TRACE, Plan};
+use tally_heap::services::alloc_site::CodePlace;
 use tally_heap::services::global_roots::{self, GlobalSlot};
 use tally_heap::type_registry::{self, TypeId, TypeInfo};
 
@@ -24,8 +27,10 @@ struct Registered {
     plan: Plan,
     counts: bool,
     name: String,
-    /// Address of the text that names fields and places of roots, or 0.
+    /// Address of the text that names fields and places, or 0.
     names: u64,
+    /// Places of its calls, once they were asked for.
+    calls: OnceLock<CallSites>,
 }
 
 // SAFETY: the descriptors are constants that are only compared.
@@ -171,7 +176,7 @@ unsafe fn add(module: *const ModuleRecord) -> Result<(), ModuleError> {
     let counts = record.flags & MODULE_FLAG_COUNTS != 0;
     let has_barrier = plan.has_barrier() || record.flags & MODULE_FLAG_BARRIERS != 0;
     note_writes(has_barrier);
-    let registered = Registered { descriptors, plan, counts, name, names: record.names as u64 };
+    let registered = Registered { descriptors, plan, counts, name, names: record.names as u64, calls: OnceLock::new() };
     modules_mut().insert(module as u64, registered);
     global_roots::add(module as u64, globals);
     Ok(())
@@ -216,7 +221,8 @@ pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleErr
     }
     crate::module::driver::provide(plan, tally_collector::plan::trace::make_driver);
     note_writes(false);
-    modules_mut().insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0 });
+    modules_mut()
+        .insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0, calls: OnceLock::new() });
     Ok(())
 }
 
@@ -260,6 +266,33 @@ pub(crate) fn take_names() -> RootPlaces {
         names::add_places(&text, &mut places);
     }
     places
+}
+
+/// The places that a call returns to, innermost first; none of a call in code that the lowering has added. `None`: its module keeps no places.
+pub(crate) fn places_of_call(return_address: u64) -> Option<Vec<CodePlace>> {
+    let modules = modules();
+    let holds = |key| loaded::frames_of(key).is_some_and(|frames| frames.lookup(return_address).is_some());
+    let (&key, module) = modules.iter().find(|&(&key, module)| module.names != 0 && holds(key))?;
+    if !module.calls_of(key).has_any() {
+        return None;
+    }
+    let place = |number: &u64| {
+        let own = module.calls_of(key).place(*number);
+        own.or_else(|| modules.iter().find_map(|(&key, other)| other.calls_of(key).place(*number))).cloned()
+    };
+    Some(module.calls_of(key).at(return_address).iter().filter_map(place).collect())
+}
+
+impl Registered {
+    /// The places of its calls. `key` is its own.
+    fn calls_of(&self, key: u64) -> &CallSites {
+        self.calls.get_or_init(|| {
+            // SAFETY: a C string constant of a module that is registered, or null.
+            let Some(names) = (unsafe { text(self.names as *const c_char) }) else { return CallSites::default() };
+            // SAFETY: modules with names are registered under the address of their record.
+            CallSites::of(unsafe { &*(key as *const ModuleRecord) }, &names)
+        })
+    }
 }
 
 static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();

@@ -5,7 +5,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 use tally_heap::heap::{HeapOptions, MARK_NS, ZEAL_LOOKS};
+use tally_heap::services::alloc_site;
 use tally_heap::services::control::EPOCH_BYTES_MIN;
+
+/// Bytes between recorded objects, at most.
+const SITES_INTERVAL_MAX: u64 = 1 << 40;
 
 /// The target of statistics at exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub struct RunOptions {
     pub log_cycles: bool,
     /// The name of a type: say at exit why its objects are alive.
     pub why: Option<String>,
+    /// Record where objects are allocated: one for so many bytes on average, all with 0.
+    pub alloc_sites: Option<u64>,
     /// The allocation that finds no room, counted from 1.
     pub fail_allocation: Option<u64>,
     /// Units of work of each slice, in place of a length of time: runs repeat exactly.
@@ -70,6 +76,11 @@ pub enum OptionError {
     /// Nothing that can be logged.
     #[error("`{0}` cannot be logged; write collections, cycles or both with a comma")]
     Log(String),
+    /// Not a distance between samples.
+    #[error(
+        "`{0}` is no number of bytes between recorded objects; write 1 for 128KiB, all for every object, a size such as 4KiB, or 0"
+    )]
+    AllocSites(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
     Switch(String),
@@ -140,6 +151,22 @@ pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
     }
 }
 
+/// Reads which allocation sites are recorded: `all`, or one for a size of bytes; `1` is the usual one, nothing or `0` none.
+///
+/// # Errors
+/// [`OptionError::AllocSites`].
+pub fn parse_alloc_sites(text: &str) -> Result<Option<u64>, OptionError> {
+    match text {
+        "" | "0" => Ok(None),
+        "1" => Ok(Some(alloc_site::INTERVAL)),
+        "all" => Ok(Some(0)),
+        text => {
+            let size = tally_heap::environment::size(text).filter(|&size| size != 0 && size <= SITES_INTERVAL_MAX);
+            size.map(Some).ok_or_else(|| OptionError::AllocSites(text.to_owned()))
+        }
+    }
+}
+
 /// What is logged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Logged {
@@ -200,6 +227,7 @@ impl RunOptions {
             log_since: self.log_collections.then(Instant::now),
             note_cycles: self.log_cycles,
             slice_units: self.slice_units,
+            alloc_sites: self.alloc_sites,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,
             zeal_looks: ZEAL_LOOKS,
@@ -207,13 +235,13 @@ impl RunOptions {
         }
     }
 
-    /// Whether the names of fields are said at exit.
+    /// Whether names of fields or places are said in reports.
     pub fn asks_for_names(&self) -> bool {
-        self.why.is_some() || self.log_cycles
+        self.why.is_some() || self.log_cycles || self.alloc_sites.is_some()
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_LOG`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
+    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_ALLOC_SITES`, `TALLY_LOG`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
     /// `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), no option is set.
     ///
     /// # Errors
@@ -249,6 +277,7 @@ impl RunOptions {
             log_collections: logged.collections,
             log_cycles: logged.cycles,
             why: get(read("TALLY_WHY"), "TALLY_WHY", parse_type_name)?.flatten(),
+            alloc_sites: get(read("TALLY_ALLOC_SITES"), "TALLY_ALLOC_SITES", parse_alloc_sites)?.flatten(),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
             slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
         })
@@ -277,6 +306,9 @@ mod tests {
         assert!(
             parse_log("0") == Ok(Logged::default()) && parse_log("cycles,") == Err(OptionError::Log(String::new()))
         );
+        assert_eq!((parse_alloc_sites("all"), parse_alloc_sites("4KiB")), (Ok(Some(0)), Ok(Some(4096))));
+        assert_eq!((parse_alloc_sites("1"), parse_alloc_sites("0")), (Ok(Some(128 << 10)), Ok(None)));
+        assert!(parse_alloc_sites("2TiB").is_err() && parse_alloc_sites("every").is_err());
         assert_eq!(parse_units("4294967295"), Ok(u32::MAX));
         assert!(parse_units("0").is_err() && parse_units("4294967296").is_err() && parse_units("1ms").is_err());
     }
@@ -289,7 +321,7 @@ mod tests {
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
         }
         let others = ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"];
-        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS", "TALLY_LOG"]) {
+        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS", "TALLY_LOG", "TALLY_ALLOC_SITES"]) {
             let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
@@ -320,6 +352,7 @@ mod tests {
                 "TALLY_ZEAL" => "1",
                 "TALLY_LEAK_CHECK" => "0",
                 "TALLY_WHY" => "Node",
+                "TALLY_ALLOC_SITES" => "16KiB",
                 "TALLY_LOG" => "collections",
                 "TALLY_FAIL_ALLOCATION" => "17",
                 "TALLY_SLICE_UNITS" => "4096",
@@ -336,6 +369,7 @@ mod tests {
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
         assert_eq!((options.slice_units, heap.slice_units), (Some(4096), Some(4096)));
+        assert_eq!((options.alloc_sites, heap.alloc_sites), (Some(16 << 10), Some(16 << 10)));
         assert!(heap.zeal && heap.count_objects, "figures that are shown are counted");
         assert!(options.log_collections && heap.log_since.is_some());
         for (text, target) in [

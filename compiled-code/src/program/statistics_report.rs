@@ -3,19 +3,22 @@
 //! `program` calls this once, when the program has ended. The keys, in this order, are those of
 //! `docs/use/running.md`; a test of `xtask` compares the two.
 
+pub(crate) mod sites;
+
 use crate::program::destination;
 use crate::program::options::StatsTarget;
+use sites::Sites;
 use std::ffi::c_int;
 use tally_heap::fatal::STATUS_USAGE;
 use tally_heap::report::statistics::Statistics;
 
 /// Writes the statistics to `target`. Returns 0, or the exit status of a failure.
-pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c_int {
+pub(crate) fn report(statistics: &Statistics, sites: &Sites, target: Option<&StatsTarget>) -> c_int {
     match target {
         None => {}
-        Some(StatsTarget::Stderr) => eprint!("{}", statistics_table(statistics)),
+        Some(StatsTarget::Stderr) => eprint!("{}{}", statistics_table(statistics), sites.table()),
         Some(StatsTarget::File(path)) => {
-            if let Err(error) = destination::write(path, statistics_json(statistics).as_bytes()) {
+            if let Err(error) = destination::write(path, statistics_json(statistics, sites).as_bytes()) {
                 eprintln!("tally: cannot write statistics to {}: {error}", path.display());
                 return STATUS_USAGE;
             }
@@ -71,11 +74,11 @@ fn histogram_entries(statistics: &Statistics) -> [(&'static str, &'static str, &
     ]
 }
 
-fn statistics_json(statistics: &Statistics) -> String {
+fn statistics_json(statistics: &Statistics, sites: &Sites) -> String {
     let numbers = statistics_entries(statistics).into_iter().map(|(key, value)| format!("  \"{key}\": {value}"));
     let histograms =
         histogram_entries(statistics).into_iter().map(|(key, _, buckets)| format!("  \"{key}\": {buckets:?}"));
-    let lines: Vec<String> = numbers.chain(histograms).collect();
+    let lines: Vec<String> = numbers.chain(histograms).chain(sites.json()).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 

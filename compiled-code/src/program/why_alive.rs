@@ -8,14 +8,20 @@ use crate::module::registry;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use tally_heap::services::alloc_site::text_of_site;
 use tally_heap::services::reach;
 use tally_heap::{Heap, ObjectRef};
 
 /// Paths in a report, at most: those to the nearest objects.
 const PATHS: u64 = 10;
 
+/// The object's allocation site, as a line of a report.
+pub(crate) fn where_allocated(heap: &Heap, object: ObjectRef) -> String {
+    heap.alloc_site(object).map_or_else(String::new, |site| format!("    allocated {}\n", text_of_site(&site)))
+}
+
 /// Prints why objects of the types of that name are alive.
-pub(super) fn report(heap: &Heap, type_name: &str, when: &str) {
+pub(crate) fn report(heap: &Heap, type_name: &str, when: &str) {
     let (mut objects, mut first, mut paths) = (0_u64, 0_u64, String::new());
     // Reached through an object of the type, or one itself.
     let mut behind: HashSet<ObjectRef> = HashSet::new();
@@ -30,7 +36,12 @@ pub(super) fn report(heap: &Heap, type_name: &str, when: &str) {
         if is_one && !is_behind {
             first += 1;
             if first <= PATHS {
-                _ = write!(paths, "  {first}.\n{}", reach::text(&reach.path_to(object)));
+                _ = write!(
+                    paths,
+                    "  {first}.\n{}{}",
+                    reach::text(&reach.path_to(object)),
+                    where_allocated(heap, object)
+                );
             }
         }
         ControlFlow::Continue(())

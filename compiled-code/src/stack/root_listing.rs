@@ -4,8 +4,9 @@
 //! collection (`roots`), and is over before the first root is looked at.
 
 use crate::module::record::OWN_ROOT;
+use crate::stack::anchor::beginning_here;
 use crate::stack::bounds;
-use crate::stack::roots::{StackRoots, anchor, beginning_here, walk};
+use crate::stack::roots::{StackRoots, anchor, walk};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Position;
 use std::sync::Arc;

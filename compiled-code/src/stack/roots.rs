@@ -21,6 +21,7 @@ use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
 use crate::module::root_table::How;
+use crate::stack::anchor::NO_CALL;
 use crate::stack::bounds;
 use crate::stack::diversion;
 use crate::stack::plain_root::visit_plain_root;
@@ -136,28 +137,10 @@ impl StackRoots {
     }
 }
 
-/// In an exit anchor, the return address of one that no call has made.
-const NO_CALL: u64 = 1;
-
 /// Whether the anchor is of a call that has not returned: after it has, the frames of compiled code may be gone.
 fn is_left_by(anchor: &Registers, here: u64) -> bool {
     let mut stack = StackReader::new(here & !7);
     anchor.pc != NO_CALL && anchor.sp > here && stack.read(anchor.sp - 8) == Some(anchor.pc)
-}
-
-/// Walks in `body` begin at the caller: native code, which no call into the runtime has left. Managed frames, if there are any, lie
-/// below it.
-#[inline(never)]
-pub(crate) fn beginning_here<T>(body: impl FnOnce() -> T) -> T {
-    let here = 0_u64;
-    // SAFETY: [CONTEXT] this thread's; none is borrowed while `body` runs.
-    let context = || unsafe { &mut *tally_heap::context::current() };
-    let before = (context().exit_pc, context().exit_sp, context().exit_fp);
-    // No frame returns there: the unwinder takes the first step of the walk.
-    (context().exit_pc, context().exit_sp, context().exit_fp) = (NO_CALL, &raw const here as u64 & !7, 0);
-    let done = body();
-    (context().exit_pc, context().exit_sp, context().exit_fp) = before;
-    done
 }
 
 /// The registers where compiled code left for the runtime; `None` when no compiled code runs.
@@ -203,6 +186,18 @@ fn check_end(end: StackEnd) {
             &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
         ),
     }
+}
+
+/// The registers at a call that has not returned.
+pub(super) fn anchor_of_running_call(context: &Context) -> Option<Registers> {
+    let here = 0_u64;
+    anchor(context).filter(|registers| is_left_by(registers, &raw const here as u64))
+}
+
+/// Steps through the innermost frames, as many as `limit`, which `frames` looks up. A stack that cannot be walked ends the walk.
+pub(super) fn walk_innermost(from: Registers, frames: &impl Lookup, limit: usize) {
+    let mut stack = StackReader::new(from.sp);
+    visit_some(Position::from(from), |address| stack.read(address), frames, entries(), limit, |_| ());
 }
 
 /// Visits the roots of a stopped stack with these bounds, whose newest compiled frame has these registers.
@@ -347,20 +342,24 @@ fn file_base(pc: u64) -> Option<u64> {
 
 /// An address of code as text: the exported function that holds it, and the file.
 fn native_place(pc: u64) -> String {
+    match symbol_of(pc) {
+        (Some(symbol), Some(file), offset) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
+        (None, Some(file), offset) => format!("{pc:#x} ({file}+{offset:#x})"),
+        (_, None, _) => format!("{pc:#x}"),
+    }
+}
+
+/// The exported function that holds an address of code, or ends before it, the file, and the offset there; without a file, the address.
+pub(super) fn symbol_of(pc: u64) -> (Option<String>, Option<String>, u64) {
     // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: takes any address.
     if unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } == 0 {
-        return format!("{pc:#x}");
+        return (None, None, pc);
     }
-    let offset = pc - info.dli_fbase as u64;
     // SAFETY: names that `dladdr` found, or null.
     let [file, symbol] = [info.dli_fname, info.dli_sname].map(|name| unsafe { text(name) });
-    let file = file.unwrap_or_default();
-    match symbol {
-        Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
-        None => format!("{pc:#x} ({file}+{offset:#x})"),
-    }
+    (symbol, Some(file.unwrap_or_default()), pc - info.dli_fbase as u64)
 }
 
 impl Snapshot {

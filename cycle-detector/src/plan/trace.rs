@@ -2,12 +2,11 @@
 //!
 //! | room | question |
 //! |---|---|
-//! | `trigger` | how much is allocated between two collections? |
 //! | `collection` | where do its roots come from, and what is noted of it? |
 //! | `sliced` | how does it go in slices, and when is it given up? |
 //! | `judging` | what happens to the dead before they are swept? |
 //!
-//! `plan/bump` has what a collection does: its order, its marker, and the look over the heap after it.
+//! `plan/bump` has what a collection does: its order, its marker, and the look over the heap after it; and when the next is due.
 //!
 //! With a pause goal a collection goes in slices, where all compiled code has the write barrier. Code of strategies without one does
 //! not tell a mark what the program changes meanwhile: one module of it, and collections stop the program.
@@ -16,15 +15,14 @@ mod collection;
 mod driver;
 mod judging;
 mod sliced;
-mod trigger;
 
+use crate::plan::bump::growth::Growth;
 use crate::root_source::{RESERVED, RootSource};
 use crate::stops::Stops;
 use sliced::Sliced;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
-use trigger::Trigger;
 
 /// The driver of a heap of the trace plan.
 #[derive(Debug, Default)]
@@ -33,7 +31,7 @@ pub struct TraceDriver {
     stack: Box<dyn RootSource>,
     /// Its stops of the program.
     stops: Stops,
-    trigger: Trigger,
+    growth: Growth,
     /// A collection in slices.
     sliced: Sliced,
     /// The roots of a collection. The list is empty between two, and keeps its memory.

@@ -1,6 +1,7 @@
 //! The tests of the collector, and of heap and collector together, in one executable: each module is a suite. `cargo test -p tally-collector --test suite address_space::` runs one alone.
 
 mod address_space;
+mod alloc_sites;
 mod boundaries;
 mod bounds;
 mod candidates;

@@ -271,3 +271,21 @@ fn random_programs_find_what_a_map_finds() {
         nothing_is_left(&mut m);
     }
 }
+
+#[test]
+fn set_that_was_asked_last_is_forgotten_when_it_dies() {
+    for_all_heaps(|m| {
+        let base = m.root_count();
+        for number in 0..3 {
+            let set = set(m);
+            let (text, _) = add(m, set, 7, number);
+            assert!(m.heap().is_own_weak_set(set.address()) && m.heap().is_last_weak_set(set.address()));
+            assert_eq!(m.heap().last_weak_set_probe(7, &mut 0), Some(text));
+            m.truncate_roots(base);
+            m.collect();
+            m.collect();
+            // Its memory may be another object's by now.
+            assert!(!m.heap().is_last_weak_set(set.address()));
+        }
+    });
+}

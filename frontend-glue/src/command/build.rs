@@ -84,7 +84,7 @@ enum Emit {
 
 const EPILOGUE: &str = "\
 When it runs, the executable reads TALLY_HEAP_LIMIT=64MiB, TALLY_EPOCH_BYTES=8MiB, TALLY_PAUSE_GOAL=500us,
-TALLY_STATS=1 (or a file for JSON), TALLY_LEAK_CHECK=1, TALLY_LOG=collections, TALLY_WHY=TYPE and TALLY_ZEAL=1.
+TALLY_STATS=1 (or a file for JSON), TALLY_LEAK_CHECK=1, TALLY_LOG=collections, TALLY_WHY=TYPE, TALLY_ALLOC_SITES=1 and TALLY_ZEAL=1.
 TALLY_RUNTIME names another libtally.a, TALLY_CLANG another clang.
 
 Examples:

@@ -5,7 +5,8 @@
 
 use clap::Args;
 use tally_compiled::program::options::{
-    Logged, OptionError, RunOptions, StatsTarget, parse_allocation, parse_log, parse_size, parse_stats, parse_time,
+    Logged, OptionError, RunOptions, StatsTarget, parse_alloc_sites, parse_allocation, parse_log, parse_size,
+    parse_stats, parse_time,
 };
 
 use super::sources::Sources;
@@ -54,7 +55,8 @@ pub(super) struct Compiling {
     /// The format of the stack maps: compact (Tally's own) or llvm (its section, for tools that read it)
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
     stack_maps: MapFormat,
-    /// Keep the names of fields and the lines of roots, for TALLY_WHY; a module that asks why objects are alive keeps its own
+    /// Keep the names of fields, the lines of roots and the places of calls, for TALLY_WHY and TALLY_ALLOC_SITES; a module that asks why
+    /// objects are alive, or where they were allocated, keeps its own
     #[arg(long = "names")]
     keep_names: bool,
     /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
@@ -113,6 +115,12 @@ pub(super) struct Running {
     /// Say at exit why objects of TYPE are alive, which is the name of a type
     #[arg(long, value_name = "TYPE")]
     why: Option<String>,
+    /// Record where objects are allocated, of one for BYTES on average (128KiB), or of all: for --leak-check, --stats, --why and --zeal
+    #[arg(
+        long, value_name = "BYTES|all", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+        value_parser = sites
+    )]
+    alloc_sites: Option<Sites>,
     /// Make the N-th allocation fail, as if the heap were full
     #[arg(long, value_name = "N", value_parser = parse_allocation)]
     fail_allocation: Option<u64>,
@@ -183,6 +191,7 @@ impl Running {
             log_collections: self.log.map_or(base.log_collections, |log| log.collections),
             log_cycles: self.log.map_or(base.log_cycles, |log| log.cycles),
             why: self.why.clone().or(base.why),
+            alloc_sites: self.alloc_sites.map_or(base.alloc_sites, |sites| sites.0),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
         }
@@ -195,6 +204,14 @@ struct Stats(Option<StatsTarget>);
 
 fn stats(text: &str) -> Result<Stats, OptionError> {
     parse_stats(text).map(Stats)
+}
+
+/// The value of `--alloc-sites`.
+#[derive(Clone, Copy, Debug)]
+struct Sites(Option<u64>);
+
+fn sites(text: &str) -> Result<Sites, OptionError> {
+    parse_alloc_sites(text).map(Sites)
 }
 
 #[cfg(test)]
@@ -211,10 +228,16 @@ mod tests {
             leak_check: false,
             log: Some(Logged { collections: true, cycles: false }),
             why: Some("Node".to_owned()),
+            alloc_sites: Some(Sites(None)),
             fail_allocation: Some(7),
         };
-        let environment =
-            RunOptions { heap_limit: Some(1), epoch_bytes: Some(2), leak_check: true, ..RunOptions::default() };
+        let environment = RunOptions {
+            heap_limit: Some(1),
+            epoch_bytes: Some(2),
+            leak_check: true,
+            alloc_sites: Some(0),
+            ..RunOptions::default()
+        };
         let expected = RunOptions {
             heap_limit: Some(1),
             epoch_bytes: Some(4096),

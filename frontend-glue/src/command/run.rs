@@ -55,8 +55,8 @@ pub(super) struct Run {
 
 const EPILOGUE: &str = "\
 Options of the heap can also be given as TALLY_STATS, TALLY_HEAP_LIMIT, TALLY_EPOCH_BYTES,
-TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1, TALLY_LOG=collections and TALLY_WHY=TYPE,
-as for built executables.
+TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1, TALLY_LOG=collections, TALLY_WHY=TYPE and
+TALLY_ALLOC_SITES, as for built executables.
 
 Examples:
   tally run program.ll
@@ -113,6 +113,7 @@ fn variables(options: RunOptions) -> impl Iterator<Item = (&'static str, OsStrin
     let switch = |is_on: bool| OsString::from(if is_on { "1" } else { "0" });
     let number = |number: Option<u64>, unit: &str| number.map(|number| OsString::from(format!("{number}{unit}")));
     let log = logged(&options);
+    let sites = options.alloc_sites.map(|bytes| if bytes == 0 { "all".into() } else { format!("{bytes}B").into() });
     let stats = match options.stats {
         None => OsString::from("0"),
         Some(StatsTarget::Stderr) => OsString::from("1"),
@@ -127,6 +128,7 @@ fn variables(options: RunOptions) -> impl Iterator<Item = (&'static str, OsStrin
         ("TALLY_LEAK_CHECK", Some(switch(options.leak_check))),
         ("TALLY_LOG", log),
         ("TALLY_WHY", options.why.map(OsString::from)),
+        ("TALLY_ALLOC_SITES", sites),
         ("TALLY_FAIL_ALLOCATION", number(options.fail_allocation, "")),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?)))

@@ -14,9 +14,9 @@
 //! COMDAT group may be dropped by the linker, and then it is an error to name it: the map finds such code through the
 //! global offset table, by a symbol that all copies of the group define, as LLVM's map does.
 //!
-//! An object stays as it is if its maps cannot be read, or if they say more than where roots are: state for an
-//! interpreter that goes on (`lower::deopt_state`), and stack maps and patch points of the frontend's own, are for another
-//! reader, who looks for LLVM's section. The runtime reads both formats.
+//! An object stays as it is if its maps cannot be read, or if they say more than where roots are: places of calls
+//! (`lower::call_sites`), which the runtime finds in LLVM's section; and state for an interpreter that goes on
+//! (`lower::deopt_state`), and stack maps and patch points of the frontend's own, which are for another reader. The runtime reads both formats.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,7 +26,7 @@ use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, S
 use stack_roots::compact_map::writer::{self, GroupCalls, WrittenCall};
 use stack_roots::root_records::DEOPT_RECORD_ID;
 use stack_roots::stack_map::{self, MapLocation, Record};
-use stack_roots::{Convention, FrameTable, RootsIn, STATE_ID, compact_map};
+use stack_roots::{Convention, FrameTable, RootsIn, SITE_ID, STATE_ID, compact_map};
 use tally_compiled::module::record::MODULE_FLAG_STATEPOINTS;
 
 use super::object_file::{self, STACK_MAPS, is_module_record};
@@ -139,7 +139,7 @@ fn has_state(record: &Record<'_>, roots: RootsIn) -> bool {
     let count = operands.next();
     match roots == RootsIn::Statepoints && record.id != DEOPT_RECORD_ID {
         true => count.is_some_and(|count| count != MapLocation::Constant { value: 0 }),
-        false => operands.step_by(2).any(|id| id == MapLocation::Constant { value: STATE_ID }),
+        false => operands.step_by(2).any(|id| matches!(id, MapLocation::Constant { value: STATE_ID | SITE_ID })),
     }
 }
 

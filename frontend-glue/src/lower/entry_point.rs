@@ -16,7 +16,7 @@ use super::runtime::declare;
 use crate::llvm::{Builder, Opcode, Type, Value, Visibility};
 
 /// The new name of the program's own main.
-const MANAGED_MAIN: &str = "tally.main";
+pub(super) const MANAGED_MAIN: &str = "tally.main";
 
 /// Whether a main of this type can be adapted.
 pub(crate) fn is_known_form(of: Type) -> bool {

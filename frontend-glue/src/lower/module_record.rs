@@ -5,7 +5,7 @@
 //!   @tally.types      one handle per type that the module allocates; the runtime fills in the type id
 //!   @tally.globals    slots in global variables that hold references
 //!   @tally.roots      id, descriptor, name and function of every stack root, by id
-//!   a text            names of fields and lines of roots, where they are asked for (tally_compiled::module::names)
+//!   a text            names of fields, lines of roots and places of calls, where they are asked for (tally_compiled::module::names)
 //!   @__LLVM_StackMaps the module's own stack maps: external and hidden, it binds to the label in this very object
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
 //! ```
@@ -18,6 +18,7 @@ use super::Plan;
 use super::descriptor::Descriptor;
 use super::global_slots::{self, base_global, global_behind};
 use super::named_root::NamedRoot;
+use super::names::call_sites;
 use super::roots::Root;
 use super::runtime::declare;
 use super::strategy;
@@ -47,6 +48,8 @@ pub(super) struct ModuleTables {
     roots: Vec<(NamedRoot, Option<Value>)>,
     /// Names of fields and places of roots, in a module that keeps names.
     pub(super) names: String,
+    /// What makes the numbers of calls, in a module that keeps their places.
+    pub(super) numbers_calls_of: Option<String>,
     plan: Plan,
     /// The stack maps are those of statepoints.
     pub(super) has_statepoints: bool,
@@ -63,6 +66,7 @@ impl ModuleTables {
             global_set: HashSet::new(),
             roots: Vec::new(),
             names: String::new(),
+            numbers_calls_of: None,
             plan,
             has_statepoints: false,
         }
@@ -139,6 +143,9 @@ impl ModuleTables {
     /// Writes the record with its tables and constructors.
     pub(super) fn emit(&mut self, builder: &Builder, module_name: &str) {
         let module = builder.module();
+        if let Some(identity) = self.numbers_calls_of.take().filter(|_| !self.has_statepoints) {
+            call_sites::number(builder, &identity, &mut self.names);
+        }
         let types = self.emit_types(module);
         let globals = self.emit_globals(module);
         let roots = self.emit_roots(module);

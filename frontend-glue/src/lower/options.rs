@@ -26,6 +26,8 @@ pub struct LowerOptions {
     pub zeal: bool,
     /// Keep the names of fields and the lines of roots, for reports.
     pub names: bool,
+    /// Keep the places of calls, for reports. A module with names has them, too.
+    pub call_sites: bool,
     /// Other strategy names, and their plans.
     pub gc_names: Vec<(String, Plan)>,
     /// The references that get roots beside those that the module writes.
@@ -59,6 +61,7 @@ impl Default for LowerOptions {
             context: ContextAccess::Symbol,
             zeal: false,
             names: false,
+            call_sites: false,
             gc_names: Vec::new(),
             roots: Roots::default(),
             root_liveness: true,

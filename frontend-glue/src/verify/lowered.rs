@@ -15,7 +15,7 @@ use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
 use crate::lower::{LOWERED_FLAG, Plan, result_thunk};
 use crate::verify::source::{self, frames::MOST_ROOTS};
-use stack_roots::STATE_ID;
+use stack_roots::{SITE_ID, STATE_ID};
 
 /// The function below whose call of the runtime nothing is managed.
 const RUN_MAIN: &str = "tally_run_main";
@@ -115,7 +115,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
         if pair[0].constant_integer().is_none() {
             return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
         }
-        if pair[0].constant_integer() == Some(STATE_ID) {
+        if matches!(pair[0].constant_integer(), Some(STATE_ID | SITE_ID)) {
             continue;
         }
         if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1]) {

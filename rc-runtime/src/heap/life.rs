@@ -9,7 +9,7 @@ use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::range::{self, RangeError};
-use crate::object::ObjectRef;
+use crate::object::{FlagTest, ObjectRef};
 use crate::plan::Plan;
 use crate::plan::bump::BumpSpace;
 use crate::plan::deferred::Deferred;
@@ -37,6 +37,7 @@ impl Heap {
             number,
             plan: options.plan,
             regime: options.first_regime(),
+            yields: FlagTest::NONE,
             context: std::ptr::null_mut(),
             own_context: Box::default(),
             clock: Clock::default(),
@@ -49,7 +50,7 @@ impl Heap {
             deferred: Deferred::new(&options),
             prompt: Prompt::default(),
             trace: Trace::default(),
-            services: Services::default(),
+            services: Services::of(&options),
             limits: Limits::failing(options.fail_allocation),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),
@@ -64,6 +65,7 @@ impl Heap {
         });
         heap.large.owner = number;
         heap.prompt.begin(number, &heap.options);
+        heap.note_what_yields();
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
@@ -102,6 +104,7 @@ impl Heap {
 
     pub(crate) fn set_regime(&mut self, regime: Plan) {
         self.regime = regime;
+        self.note_what_yields();
     }
 
     /// What a running mark means to the program.

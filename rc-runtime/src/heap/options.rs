@@ -42,6 +42,8 @@ pub struct HeapOptions {
     pub note_cycles: bool,
     /// Count allocated objects by walking retired holes.
     pub count_objects: bool,
+    /// Record where objects are allocated: of one for so many bytes on average, or of all with 0 (`services::alloc_site`).
+    pub alloc_sites: Option<u64>,
     /// The allocation that finds no room, counted from 1 (`limits`).
     pub fail_allocation: Option<u64>,
     /// An epoch at every safepoint, poison, quarantine, verification.
@@ -73,6 +75,7 @@ impl Default for HeapOptions {
             log_since: None,
             note_cycles: false,
             count_objects: true,
+            alloc_sites: None,
             fail_allocation: None,
             zeal: false,
             zeal_looks: usize::MAX,

@@ -19,8 +19,8 @@ use crate::turn::LastTurn;
 pub(crate) const STEP_BLOCKS: u32 = 32;
 /// Units of work for each block: a MiB costs as much as 256 references that are not in the cache.
 pub const BLOCK_UNITS: i64 = 8;
-/// Units of work for each run that goes back at once: two system calls.
-const RUN_UNITS: i64 = 16;
+/// Units of work for each run that goes back at once: two system calls, which take 5 µs and more.
+const RUN_UNITS: i64 = 128;
 /// As many blocks may wait in any heap: 32 MiB.
 pub(crate) const LEAVING_FREELY: u64 = 1024;
 

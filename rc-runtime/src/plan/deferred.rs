@@ -26,7 +26,7 @@ pub struct Deferred {
     /// True while the last flip's increments are running: pending objects may exist. `[PENDING]`
     pub counting: bool,
     /// True from a flip until its roots are counted: flags say what roots held at the flip before.
-    pub roots_uncounted: bool,
+    pub(in crate::plan) roots_uncounted: bool,
     /// Young objects that were counted and await promotion.
     pub promotion_queue: List<ObjectRef>,
     /// Large objects being promoted, with the chunk to count next.

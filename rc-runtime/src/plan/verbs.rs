@@ -14,6 +14,7 @@
 //! | `work` | request work, poll, collect, step |
 //! | `counters` | statistics, bytes in use |
 //! | `regime` | whose rules hold now |
+//! | `sampling` | is a new object's allocation site recorded? |
 //!
 //! **Cost.** Compiled code is lowered for one plan and calls the entry points of that plan, so no verb is called
 //! inline there. In the runtime a verb is one load and one branch.
@@ -23,5 +24,6 @@ mod finalizers;
 mod objects;
 mod references;
 mod regime;
+mod sampling;
 mod weak;
 mod work;

@@ -85,8 +85,8 @@ pub(crate) fn is_told_when_cleared(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
-/// A weak map: directory, number, mode, places in use, buckets, and how far a dying one is done.
-static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 48, &[0]));
+/// A weak map: directory, number, mode, places in use, buckets, how far a dying one is done, changes, and the mask of buckets.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 64, &[0]));
 /// Its directory, and a segment of it: the number of places, the segments or the buckets.
 static WEAK_MAP_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));

@@ -33,6 +33,8 @@ pub struct LeakReport {
     pub globals: Vec<String>,
     /// References that the host holds.
     pub host_roots: u64,
+    /// Where they were allocated, as lines of the text; nothing in a heap that records no sites.
+    pub sites: String,
 }
 
 impl LeakReport {
@@ -62,6 +64,7 @@ impl LeakReport {
         if self.host_roots != 0 {
             text += &format!("  held by the host: {} references\n", self.host_roots);
         }
+        text += &self.sites;
         text
     }
 }
@@ -100,7 +103,7 @@ impl Heap {
         let mut host_roots = 0;
         self.for_each_host_reference(|_| host_roots += 1);
         let types = by_type.into_iter().map(of_type).collect();
-        Some(LeakReport { types, globals: self.globals_that_hold(), host_roots })
+        Some(LeakReport { types, globals: self.globals_that_hold(), host_roots, sites: self.text_of_live_sites() })
     }
 
     fn globals_that_hold(&self) -> Vec<String> {

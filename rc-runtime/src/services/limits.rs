@@ -145,7 +145,7 @@ impl Heap {
     /// Whether compiled code must find no cell, so that each of its allocations comes to the runtime.
     #[inline(always)]
     pub(crate) fn every_allocation_calls(&self) -> bool {
-        self.zeal.is_some() || self.limits.until_failure != 0
+        self.zeal.is_some() || self.limits.until_failure != 0 || self.records_all_sites()
     }
 
     /// More or fewer blocks are in use than before.

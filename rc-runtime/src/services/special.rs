@@ -98,7 +98,23 @@ pub struct Rest {
     pub(crate) post_clear: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
+    /// The number of its allocation site; 0: it was not sampled.
+    pub(crate) site: u32,
     free: u32,
+}
+
+/// The address of a weak set or map; [`NONE`](Self::NONE), which is no address, for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastTable(pub(crate) u64);
+
+impl LastTable {
+    pub(crate) const NONE: LastTable = LastTable(u64::MAX);
+}
+
+impl Default for LastTable {
+    fn default() -> LastTable {
+        LastTable::NONE
+    }
 }
 
 /// What the heap knows of a weak map.
@@ -191,6 +207,10 @@ pub(crate) fn address_of(place: u64) -> u64 {
 
 impl Rest {
     fn is_needed(&self) -> bool {
+        self.site != 0 || self.is_needed_beside_its_site()
+    }
+
+    fn is_needed_beside_its_site(&self) -> bool {
         let hosts = self.external != 0 || self.host.is_some();
         hosts
             || self.registration != 0
@@ -220,6 +240,9 @@ pub struct Specials {
     pub(crate) maps_made: u64,
     /// The weak sets, by number, from 1 on.
     pub(crate) sets: List<Option<ObjectRef>>,
+    /// The weak set that was asked last, and the weak map with weak keys, until they die: known to be of this heap by one comparison.
+    pub(crate) last_set: LastTable,
+    pub(crate) last_map: LastTable,
     /// The work to do when the collector has returned.
     pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead
@@ -279,6 +302,12 @@ impl Specials {
     /// The record with that number, which may be free.
     pub fn record(&self, number: u32) -> Option<&Special> {
         self.records.get(number)
+    }
+
+    /// The number of the allocation site of the object with that record; 0: it was not sampled, or the place is free: there the word is a
+    /// link.
+    pub(crate) fn site_of(&self, record: &Special) -> u32 {
+        if record.rest == 0 || record.object().is_none() { 0 } else { self.rests[record.rest].site }
     }
 
     /// No record has a higher number.

@@ -54,12 +54,18 @@ impl WeakMode {
     }
 
     /// Where key and value of an entry stand: a counted one first.
+    #[inline(always)]
     fn offsets(self) -> (u64, u64) {
         if self == WeakMode::Keys { (8, 0) } else { (0, 8) }
     }
 
+    #[inline(always)]
     fn of_map(map: ObjectRef) -> WeakMode {
-        WeakMode::of(map.slot(MODE).read() as u32).expect("a map has a mode from birth")
+        match map.slot(MODE).read() {
+            1 => WeakMode::Keys,
+            2 => WeakMode::Values,
+            _ => WeakMode::Both,
+        }
     }
 }
 

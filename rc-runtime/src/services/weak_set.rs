@@ -17,7 +17,7 @@ use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
-use crate::services::special::{SET_MAX, SLOT_UNITS, address_of, place_of};
+use crate::services::special::{LastTable, SET_MAX, SLOT_UNITS, address_of, place_of};
 
 /// In a set: its table.
 const TABLE: u64 = 0;
@@ -49,8 +49,11 @@ fn spread(hash: u32) -> (u64, u64) {
 
 #[inline(always)]
 fn table_of(set: ObjectRef) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] a plain reference of a set.
-    unsafe { ObjectRef::of_word(set.slot(TABLE).read()) }
+    match set.slot(TABLE).read() {
+        0 => None,
+        // SAFETY: [HEADER] a plain reference of a set, which is not null.
+        word => Some(unsafe { ObjectRef::from_address(word) }),
+    }
 }
 
 /// The word at a place of a table, whose size is a power of two.
@@ -80,25 +83,24 @@ fn hash_of(set: ObjectRef, member: ObjectRef) -> u32 {
     unsafe { *((member.address() + offset) as *const u32) }
 }
 
-/// The next word of that hash, from the `at`-th place of its search on, which is moved behind it.
+/// The next word of a hash, from the `at`-th place of its search on, and the place behind it. A free word ends the search; there
+/// is always one.
 #[inline(always)]
-fn next_of_hash(set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
+fn next_of_hash(set: ObjectRef, (home, tag): (u64, u64), at: u64) -> Option<(ObjectRef, u64)> {
     let table = table_of(set)?;
-    let (mask, (home, tag)) = (mask_of(table), spread(hash));
-    let mut step = *at;
-    while step <= mask {
-        let word = word_at(table, mask, home + step).read();
-        step += 1;
+    let mask = mask_of(table);
+    let mut step = at;
+    loop {
+        let word = word_at(table, mask, home.wrapping_add(step)).read();
+        step = step.wrapping_add(1);
         if word >> PLACE_BITS == tag {
-            *at = step;
             // SAFETY: [WEAK] a member's word.
-            return Some(unsafe { member_of(word) });
+            return Some((unsafe { member_of(word) }, step));
         }
         if word == 0 {
-            break;
+            return None;
         }
     }
-    None
 }
 
 /// Puts a member that the table does not have into it. Returns whether the word was free.
@@ -227,33 +229,73 @@ impl Heap {
 
     /// The next member that may have this hash, until the next safepoint; `at` is 0 before the first, and the way to
     /// the next afterwards. `None`: there are no more.
+    ///
+    /// Nothing is called but what does the rest, at the end: so no register is saved where this is a function of its own.
     #[inline(always)]
     pub fn weak_set_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64) -> Option<ObjectRef> {
-        let member = next_of_hash(set, hash, at)?;
-        if self.member_may_be_had(member) { Some(member) } else { self.upgrade_or_probe(set, hash, at, member) }
+        let spread = spread(hash);
+        let (member, behind) = next_of_hash(set, spread, *at)?;
+        if !self.may_be_had(member) {
+            return self.probe_slowly(set, at, spread.0, spread.1);
+        }
+        *at = behind;
+        Some(member)
     }
 
-    /// The member if it may be had, or the next that may.
+    /// The same of the [last weak set](Self::is_last_weak_set).
+    #[inline(always)]
+    pub fn last_weak_set_probe(&mut self, hash: u32, at: &mut u64) -> Option<ObjectRef> {
+        let (spread, set) = (spread(hash), self.last_weak_set());
+        let (member, behind) = next_of_hash(set, spread, *at)?;
+        if !self.may_be_had(member) {
+            return self.last_probe_slowly(at, spread.0, spread.1);
+        }
+        *at = behind;
+        Some(member)
+    }
+
+    /// Takes no set: with that there would be a register too few.
     #[cold]
     #[inline(never)]
-    fn upgrade_or_probe(&mut self, set: ObjectRef, hash: u32, at: &mut u64, member: ObjectRef) -> Option<ObjectRef> {
-        let mut next = Some(member);
-        while let Some(member) = next {
+    fn last_probe_slowly(&mut self, at: &mut u64, home: u64, tag: u64) -> Option<ObjectRef> {
+        self.probe_slowly(self.last_weak_set(), at, home, tag)
+    }
+
+    #[inline(always)]
+    fn last_weak_set(&self) -> ObjectRef {
+        // SAFETY: [HEADER] the callers know that there is one: it is a weak set until it dies.
+        unsafe { ObjectRef::from_address(self.services.specials.last_set.0) }
+    }
+
+    /// The same for any member.
+    #[cold]
+    #[inline(never)]
+    fn probe_slowly(&mut self, set: ObjectRef, at: &mut u64, home: u64, tag: u64) -> Option<ObjectRef> {
+        while let Some((member, behind)) = next_of_hash(set, (home, tag), *at) {
+            *at = behind;
             if let Some(member) = self.upgrade(member) {
                 return Some(member);
             }
-            next = next_of_hash(set, hash, at);
         }
         None
     }
 
-    /// Whether the word is a weak set of this heap.
+    /// Whether the word is the weak set that was asked for last, of this heap: one comparison.
     #[inline(always)]
-    pub fn is_own_weak_set(&self, word: u64) -> bool {
+    pub fn is_last_weak_set(&self, word: u64) -> bool {
+        self.services.specials.last_set == LastTable(word)
+    }
+
+    /// Whether the word is a weak set of this heap, which is the last one then.
+    pub fn is_own_weak_set(&mut self, word: u64) -> bool {
         // SAFETY: [HEADER] by the callers' promise a word in the heap range is a reference.
         let Some(set) = (unsafe { ObjectRef::of_word(word) }) else { return false };
         let number = set.slot(NUMBER).read().wrapping_sub(1) as usize;
-        self.services.specials.sets.get(number) == Some(&Some(set))
+        let is_own = self.services.specials.sets.get(number) == Some(&Some(set));
+        if is_own {
+            self.services.specials.last_set = LastTable(word);
+        }
+        is_own
     }
 
     /// Removes an object; whether it was a member.
@@ -358,6 +400,7 @@ impl Heap {
             }
         }
         self.services.specials.sets[number - 1] = None;
+        self.services.specials.last_set = LastTable::NONE;
         true
     }
 }

@@ -1,10 +1,11 @@
 //! Is this address one that the program may touch? Asked before each access of compiled code.
 
-use super::{Language, Site, Zeal};
+use super::{Birth, Language, Site, Zeal};
 use crate::at_work::AT_WORK;
 use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
+use crate::services::alloc_site::text_of_site;
 use crate::type_registry::TypeInfo;
 
 /// The advice for an object of another heap.
@@ -30,11 +31,19 @@ impl Heap {
             return;
         }
         // Of a large object's blocks only the first says whose it is.
-        let is_an_objects = zeal.check_alive(address, site, self.clock.epoch);
+        let site_of = |birth: Birth| self.callers_of_birth(birth);
+        let is_an_objects = zeal.check_alive(address, site, self.clock.epoch, &site_of);
         // SAFETY: [MAPPED] an address in the reserved range.
         if !(is_an_objects || range::is_reserved(address) && unsafe { self.owns_address(address) }) {
             stop(STATUS_VIOLATION, &format!("{}: use of {}", site.place(), self.place(zeal, address)));
         }
+    }
+
+    /// The object's allocation site as a line of a message, where sites are recorded.
+    #[cold]
+    fn callers_of_birth(&self, birth: Birth) -> String {
+        let site = self.site_of_number(birth.site);
+        site.map_or_else(String::new, |site| format!("\n    allocated {}", text_of_site(&site)))
     }
 
     /// An array was asked for of a type that has no elements.
@@ -55,7 +64,7 @@ impl Heap {
 
 impl Zeal {
     /// Stops the program if `address` lies in a dead object. Returns whether it lies in a live one.
-    fn check_alive(&self, address: u64, site: &Site, epoch: u32) -> bool {
+    fn check_alive(&self, address: u64, site: &Site, epoch: u32, site_of: &dyn Fn(Birth) -> String) -> bool {
         let Some((start, birth)) = self.find(address) else { return false };
         let Some(death) = birth.died else { return true };
         let place = site.place();
@@ -69,7 +78,7 @@ impl Zeal {
             birth.info().name,
             birth.byte(start, address, site),
             death.epoch,
-            self.history(birth),
+            self.history(birth) + &site_of(birth),
         );
         stop(STATUS_VIOLATION, &what)
     }

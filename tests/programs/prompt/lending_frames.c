@@ -1,5 +1,6 @@
-/* Nested frames, each of which lends a root, in the way that the first argument says; the second is how many. Frames walked for the
- * sake of drains stay in proportion to what the program does. Exits with 0 if so. */
+/* Nested frames, each of which lends a root, in the way that the first argument says; the second is how many, the third how much
+ * garbage may wait, in objects a frame. Frames walked for the sake of drains stay in proportion to what the program does. Exits
+ * with 0 if so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ TALLY_TAGGED_TYPE(Word, 7, 1, ~7ul);
 typedef struct Two { long tag; Node *node; } Two;
 TALLY_TYPE(Two, node);
 
-static long levels;
+static long levels, waiting;
 
 /* Plain code in a file of its own, and a managed function in another. */
 void native_store(void *slot, void *word);
@@ -42,7 +43,7 @@ static void churn(long depth) {
         tally_get_statistics(&now);
         if ((long)now.live_objects - before > most) most = (long)now.live_objects - before;
     }
-    expect(most <= 4 * depth + 1024, "waiting garbage", most);
+    expect(most <= waiting * depth + 1024, "waiting garbage", most);
 }
 
 /* By native code: what it stores has no count, and its only root is left before the drain. */
@@ -126,6 +127,7 @@ static __attribute__((noinline)) long aggregate(long depth) {
 int main(int argc, char **argv) {
     const char *how = argv[1];
     long depth = levels = atol(argv[2]);
+    waiting = atol(argv[3]);
     tally_statistics before, after;
     tally_get_statistics(&before);
     long (*run)(long) = !strcmp(how, "native") ? native : !strcmp(how, "memory") ? memory

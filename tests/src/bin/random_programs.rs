@@ -5,7 +5,7 @@
 //! with the difference in a comment at its end, and made short unless `--no-reduce` is set.
 //!
 //! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at
-//! all levels under both plans. Every ten seconds it prints its progress; the last line is a result for
+//! all levels under all plans. Every ten seconds it prints its progress; the last line is a result for
 //! docs/work/testing.md.
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tally_kit::dice::Dice;
 use tally_kit::progress::Progress;
 use tally_kit::tally_command::source_tree;
 use tally_kit::workers::each_number_on;
-use tally_tests::random_program::trial::{Difference, Way, as_ir, compare, ways, ways_of_both_plans};
+use tally_tests::random_program::trial::{Difference, Way, as_ir, compare, ways, ways_of_all_plans};
 use tally_tests::random_program::{program, reduce::reduce};
 use tally_tests::second_opinion::{Opinion, Witness};
 
@@ -49,8 +49,8 @@ struct Arguments {
     /// Compare the roots with those of LLVM's shadow stack instead.
     #[arg(long)]
     second_opinion: bool,
-    /// Which plans: both, deferred, or prompt.
-    #[arg(long, default_value = "both", value_parser = ["both", "deferred", "prompt"])]
+    /// Which plans: all of them, or one.
+    #[arg(long, default_value = "all", value_parser = ["all", "deferred", "prompt", "trace"])]
     plan: String,
     /// The `tally` to test; without it one is built.
     #[arg(long)]
@@ -127,8 +127,8 @@ fn second_opinion(
         std::fs::write(&place, program(seed)).map_err(|error| error.to_string())?;
         let opinion = Opinion::of(witness, &folder, &as_ir(&place)?, &[], &[], LOOKS)?;
         let mut compared = 0;
-        for (name, plan) in [("deferred", "refcount"), ("prompt", "refcount-prompt")] {
-            for level in LEVELS.iter().filter(|_| arguments.plan == "both" || arguments.plan == name) {
+        for (name, plan) in [("deferred", "refcount"), ("prompt", "refcount-prompt"), ("trace", "trace")] {
+            for level in LEVELS.iter().filter(|_| arguments.plan == "all" || arguments.plan == name) {
                 let way = ["--plan", plan, "--opt", level];
                 opinion.compare(tally, &way).map_err(|why| format!("{}: {why}", way.join(" ")))?;
                 compared += 1;
@@ -149,8 +149,9 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
     let (text, mut dice) = (program(seed), Dice::new(!seed));
     let ways = match arguments.plan.as_str() {
         "deferred" => ways(&mut dice),
-        "prompt" => ways_of_both_plans(&mut dice).into_iter().filter(Way::is_prompt).collect(),
-        _ => ways_of_both_plans(&mut dice),
+        "prompt" => ways_of_all_plans(&mut dice).into_iter().filter(Way::is_prompt).collect(),
+        "trace" => ways_of_all_plans(&mut dice).into_iter().filter(Way::is_trace).collect(),
+        _ => ways_of_all_plans(&mut dice),
     };
     let outcome = try_text(tally, &folder.join("program.c"), &text, &ways);
     let report = match outcome {

@@ -1,4 +1,4 @@
-//! The fate of weak slots, keys and map entries when an object dies.
+//! The fate of weak slots, keys, map entries and members of sets when an object dies.
 //!
 //! The heap clears them by itself, at moments that the model does not know in advance. The rules: when a finalizer
 //! runs, weak slots that refer to its object are null; weak slots that refer to other garbage may be null, because
@@ -26,6 +26,15 @@ pub struct ModelMap {
 pub struct ModelEntry {
     /// The value.
     pub value: Id,
+    /// Whether it is there for certain, as for [`Word::Weak`].
+    pub sure: bool,
+}
+
+/// A member of a weak set.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelMember {
+    /// Its hash, if that has not changed since it was added.
+    pub hash: Option<u32>,
     /// Whether it is there for certain, as for [`Word::Weak`].
     pub sure: bool,
 }
@@ -104,6 +113,12 @@ impl ModelHeap {
                 }
             }
         }
+        for members in self.sets.values_mut() {
+            members.remove(&dead);
+            for (_, member) in members.iter_mut().filter(|(id, _)| !reachable[**id as usize]) {
+                member.sure = false;
+            }
+        }
         for map in self.maps.values_mut().filter(|map| map.mode != WeakMode::Keys) {
             map.entries.retain(|_, entry| entry.value != dead);
             for entry in map.entries.values_mut().filter(|entry| !reachable[entry.value as usize]) {
@@ -112,8 +127,19 @@ impl ModelHeap {
         }
     }
 
+    /// The hash of an object is written to.
+    pub fn forget_hash(&mut self, id: Id) {
+        for member in self.sets.values_mut().filter_map(|members| members.get_mut(&id)) {
+            member.hash = None;
+        }
+    }
+
     /// Removes an object that is gone for good.
     pub(super) fn forget_weakly(&mut self, gone: Id) {
+        self.sets.remove(&gone);
+        for members in self.sets.values_mut() {
+            members.remove(&gone);
+        }
         self.watchers.remove(&gone);
         self.owed.remove(&gone);
         self.maps.remove(&gone);

@@ -1,4 +1,4 @@
-//! The ops of the heap's services: weak references, ephemerons, weak maps, finalizers, handles, control, limits.
+//! The ops of the heap's services: weak references, ephemerons, weak maps and sets, finalizers, handles, control, limits.
 //!
 //! docs/use/services.md defines them; `replay/services.rs`, `replay/finalizers.rs` and `replay/control.rs` compare
 //! their results. A place with a weak slot is written like any other, `r3.1`, and the number is taken modulo the
@@ -43,6 +43,14 @@ pub enum Service {
     MapGet { into: Register, map: Register, key: Register },
     /// `tally_weak_map_remove`.
     MapRemove { map: Register, key: Register },
+    /// `tally_weak_set_new`, of members whose first word is their hash: that of some changes.
+    Set { into: Register },
+    /// `tally_weak_set_add`.
+    SetAdd { set: Register, member: Register },
+    /// `tally_weak_set_probe` for the hash of an object: the last member that is found goes into a register.
+    SetFind { into: Register, set: Register, like: Register },
+    /// `tally_weak_set_remove`.
+    SetRemove { set: Register, member: Register },
     /// `tally_handles_open`.
     OpenScope,
     /// `tally_handle_new`.
@@ -77,6 +85,7 @@ impl Service {
     pub fn allocations(self) -> u64 {
         match self {
             Service::Finalizable { .. } | Service::Weak { .. } | Service::Ephemeron { .. } | Service::Map { .. } => 1,
+            Service::Set { .. } | Service::SetAdd { .. } => 1,
             Service::MapSet { .. } => 2,
             _ => 0,
         }
@@ -115,6 +124,14 @@ impl Service {
                 Service::MapGet { into: words.register()?, map: words.after("=")?.register()?, key: words.register()? }
             }
             "map-remove" => Service::MapRemove { map: words.register()?, key: words.register()? },
+            "weak-set" => Service::Set { into: words.register()? },
+            "set-add" => Service::SetAdd { set: words.register()?, member: words.register()? },
+            "set-find" => Service::SetFind {
+                into: words.register()?,
+                set: words.after("=")?.register()?,
+                like: words.register()?,
+            },
+            "set-remove" => Service::SetRemove { set: words.register()?, member: words.register()? },
             "open-scope" => Service::OpenScope,
             "handle" => Service::Handle { object: words.register()? },
             "peek-handle" => Service::PeekHandle { index: words.number()?, into: words.register()? },
@@ -171,6 +188,10 @@ impl fmt::Display for Service {
             Service::MapSet { map, key, value } => write!(f, "map-set r{map} r{key} = r{value}"),
             Service::MapGet { into, map, key } => write!(f, "map-get r{into} = r{map} r{key}"),
             Service::MapRemove { map, key } => write!(f, "map-remove r{map} r{key}"),
+            Service::Set { into } => write!(f, "weak-set r{into}"),
+            Service::SetAdd { set, member } => write!(f, "set-add r{set} r{member}"),
+            Service::SetFind { into, set, like } => write!(f, "set-find r{into} = r{set} r{like}"),
+            Service::SetRemove { set, member } => write!(f, "set-remove r{set} r{member}"),
             Service::OpenScope => write!(f, "open-scope"),
             Service::Handle { object } => write!(f, "handle r{object}"),
             Service::PeekHandle { index, into } => write!(f, "peek-handle {index} r{into}"),

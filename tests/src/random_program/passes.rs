@@ -14,7 +14,8 @@ use tally_kit::tally_command::{describe, run};
 pub const CLANG: &str = "clang-22";
 const OPT: &str = "opt-22";
 
-const PASSES: [&str; 22] = [
+/// Without `newgvn`, which no pipeline of LLVM has: twice in a function, it miscompiles these programs also without Tally.
+const PASSES: [&str; 21] = [
     "sroa",
     "mem2reg",
     "early-cse<memssa>",
@@ -22,7 +23,6 @@ const PASSES: [&str; 22] = [
     "simplifycfg",
     "simplifycfg<hoist-common-insts;sink-common-insts>",
     "gvn",
-    "newgvn",
     "jump-threading",
     "dse",
     "adce",

@@ -50,13 +50,19 @@ impl Way {
         self.with(&PROMPT)
     }
 
+    /// The same under the trace plan.
+    pub fn trace(self) -> Way {
+        self.with(&TRACE)
+    }
+
     /// The same way under the prompt plan, now and then with other savings than those of its level.
     fn prompt_saving(self, dice: &mut Dice) -> Way {
         let way = self.prompt();
         if dice.one_in(2) { way } else { way.with(&["--save-counts", *dice.pick(&SAVINGS)]) }
     }
 
-    fn with(self, more: &[&str]) -> Way {
+    /// The same with more options.
+    pub fn with(self, more: &[&str]) -> Way {
         let with = |options: Vec<String>| [more.iter().map(|&one| one.to_owned()).collect(), options].concat();
         match self {
             Way::Run(options) => Way::Run(with(options)),
@@ -68,21 +74,31 @@ impl Way {
 
     /// Whether objects die at once this way.
     pub fn is_prompt(&self) -> bool {
+        self.has_option(PROMPT[1])
+    }
+
+    /// Whether nothing is counted this way.
+    pub fn is_trace(&self) -> bool {
+        self.has_option(TRACE[1])
+    }
+
+    fn has_option(&self, named: &str) -> bool {
         let (Way::Run(options) | Way::Zeal(options) | Way::Build(options, _) | Way::Optimised(_, options)) = self;
-        options.iter().any(|option| option == PROMPT[1])
+        options.iter().any(|option| option == named)
     }
 }
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+const TRACE: [&str; 2] = ["--plan", "trace"];
 /// The counts that may be saved: none, all, all but one, only one.
 pub const SAVINGS: [&str; 13] = {
     let [a, b, c, d, e, f, g, h, i, j] = ALL_BUT_ONE;
     ["none", "all", a, b, c, d, e, f, g, h, i, j, "postponed"]
 };
 
-/// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each
+/// Ways to run a program under all plans. The prompt plan's counts are literal at -O0, and saved above: one of each
 /// is always among them.
-pub fn ways_of_both_plans(dice: &mut Dice) -> Vec<Way> {
+pub fn ways_of_all_plans(dice: &mut Dice) -> Vec<Way> {
     let mut all = ways(dice);
     for levels in [&["0"][..], &["1", "2", "3", "s"]] {
         let options = ["--opt", *dice.pick(levels), "--leak-check"].map(str::to_owned).to_vec();
@@ -90,6 +106,7 @@ pub fn ways_of_both_plans(dice: &mut Dice) -> Vec<Way> {
     }
     let more = ways(dice);
     all.extend(more.into_iter().map(|way| way.prompt_saving(dice)));
+    all.extend(ways(dice).into_iter().map(Way::trace));
     all
 }
 

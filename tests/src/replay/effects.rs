@@ -155,6 +155,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 
     pub(super) fn scribble(&mut self, register: Register, data: u32) {
         let Some(id) = self.register(register) else { return };
+        self.model.forget_hash(id);
         for (index, offset) in data_offsets(self.model.object(id)).into_iter().enumerate() {
             let bits = u64::from(data) ^ ((index as u64) << 32);
             self.model.store(id, offset, Word::Raw(bits));

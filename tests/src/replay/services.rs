@@ -13,10 +13,10 @@ use tally_heap::services::weak_map::WeakMode;
 
 /// The value that a weak map may have for a key.
 #[derive(Clone, Copy)]
-struct Expected {
-    value: Option<Id>,
+pub(super) struct Expected {
+    pub(super) value: Option<Id>,
     /// It must be there.
-    surely: bool,
+    pub(super) surely: bool,
 }
 
 impl<H: HeapUnderTest> Replay<'_, H> {
@@ -47,6 +47,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             Service::MapSet { map, key, value } => self.map_set(map, key, value)?,
             Service::MapGet { into, map, key } => self.map_get(into, map, key)?,
             Service::MapRemove { map, key } => self.map_remove(map, key)?,
+            Service::Set { into } => self.new_set(into)?,
+            Service::SetAdd { set, member } => self.set_add(set, member)?,
+            Service::SetFind { into, set, like } => self.set_find(into, set, like)?,
+            Service::SetRemove { set, member } => self.set_remove(set, member)?,
             Service::OpenScope => self.open_scope(),
             Service::Handle { object } => self.push_handle(object),
             Service::PeekHandle { index, into } => self.peek_handle(index, into),
@@ -178,7 +182,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(found)
     }
 
-    fn check_answer(&mut self, answer: Option<u64>, expected: Expected) -> Result<Option<Id>, String> {
+    pub(super) fn check_answer(&mut self, answer: Option<u64>, expected: Expected) -> Result<Option<Id>, String> {
         match (answer, expected.value) {
             (None, Some(id)) if expected.surely => Err(format!("nothing, and {} is reachable", self.describe(id))),
             (None, None) => Ok(None),

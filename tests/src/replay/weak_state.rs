@@ -24,6 +24,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         for map in maps {
             self.compare_map(map, reachable, collected).map_err(|what| format!("{}: {what}", self.describe(map)))?;
         }
+        let sets: Vec<Id> = self.model.sets.keys().copied().filter(|id| reachable[*id as usize]).collect();
+        for set in sets {
+            self.compare_set(set, reachable, collected).map_err(|what| format!("{}: {what}", self.describe(set)))?;
+        }
         let owed = self.model.owed.iter().find(|(id, owed)| **owed == Owed::Surely && reachable[**id as usize]);
         match owed.filter(|_| collected) {
             Some((id, _)) => {

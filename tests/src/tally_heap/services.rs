@@ -20,21 +20,23 @@ use crate::op::deed::Event;
 use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::Kind;
 
-/// Whether the object belongs to a weak map: its directory, a bucket, or an entry. Every comparison asks it of every object.
+/// Whether the object belongs to a weak map or set: its directory, a bucket, a table, or an entry. Every comparison asks it of every object.
 pub(super) fn is_hidden(object: ObjectRef) -> bool {
-    static PARTS: OnceLock<[u32; 5]> = OnceLock::new();
+    static PARTS: OnceLock<[u32; 6]> = OnceLock::new();
     let parts = PARTS.get_or_init(|| {
         let entries = [WeakMode::Keys, WeakMode::Values, WeakMode::Both].map(builtin::weak_map_entry);
         let [keys, values, both] = entries.map(|entry| entry.id);
-        [builtin::weak_map_table().id, builtin::weak_map_bucket().id, keys, values, both]
+        let tables =
+            [builtin::weak_map_table(), builtin::weak_map_bucket(), builtin::weak_set_table()].map(|table| table.id);
+        [tables[0], tables[1], tables[2], keys, values, both]
     });
     parts.contains(&(object.meta() & !flag::ALL))
 }
 
-/// The segment of a map's bucket, and its place there: segment 0 has bucket 0, and segment k the buckets 2^(k - 1) to
-/// 2^k - 1.
+/// The segment of a map's bucket, and its place there: segment k has 2^k buckets, from number 2^k - 1 on.
 fn segment_of(bucket: u64) -> (u64, u64) {
-    bucket.checked_ilog2().map_or((0, 0), |bits| (u64::from(bits) + 1, bucket - (1 << bits)))
+    let segment = u64::from((bucket + 1).ilog2());
+    (segment, bucket + 1 - (1 << segment))
 }
 
 /// The entries of a map that are not dead: (key, value).
@@ -116,6 +118,39 @@ impl Services for TallyHeap {
 
     fn map_count(&self, map: u64) -> u64 {
         self.mutator.weak_map_count(object(map))
+    }
+
+    fn new_set(&mut self) -> Result<u64, Refusal> {
+        let set = self.mutator.heap().new_weak_set(0);
+        self.note_class_of(builtin::weak_set(), 0);
+        Ok(set?.address())
+    }
+
+    fn set_takes(&mut self, set: u64, member: u64) -> bool {
+        self.mutator.heap().weak_set_refuses(object(set), object(member)).is_none()
+    }
+
+    fn set_add(&mut self, set: u64, member: u64) -> Result<(), Refusal> {
+        let done = self.mutator.heap().weak_set_add(object(set), object(member));
+        let table = object(set).slot(0).read();
+        if table != 0 {
+            self.note_class_of(builtin::weak_set_table(), object(table).slot(0).read());
+        }
+        Ok(done?)
+    }
+
+    fn set_probe(&mut self, set: u64, hash: u32) -> Vec<u64> {
+        let (heap, mut at) = (self.mutator.heap(), 0);
+        let next = || heap.weak_set_probe(object(set), hash, &mut at).map(ObjectRef::address);
+        std::iter::from_fn(next).collect()
+    }
+
+    fn set_remove(&mut self, set: u64, member: u64) -> bool {
+        self.mutator.heap().weak_set_remove(object(set), object(member))
+    }
+
+    fn set_count(&mut self, set: u64) -> u64 {
+        self.mutator.heap().weak_set_count(object(set))
     }
 
     fn open_scope(&mut self) {

@@ -21,6 +21,8 @@ pub(super) struct ToyServices {
     /// By holder and offset: target, and whether it is a key.
     weak: BTreeMap<(u64, u64), (u64, bool)>,
     maps: BTreeMap<u64, (WeakMode, BTreeMap<u64, u64>)>,
+    /// The members of weak sets.
+    sets: BTreeMap<u64, BTreeSet<u64>>,
     handles: Vec<Option<u64>>,
     scopes: Vec<usize>,
     global_handles: [Option<u64>; GLOBAL_HANDLES],
@@ -45,7 +47,8 @@ impl ToyHeap {
     pub(super) fn has_identity(&self, address: u64) -> bool {
         let in_slot = self.services.weak.iter().any(|((holder, _), (target, _))| [*holder, *target].contains(&address));
         let leads = |(key, value): (&u64, &u64)| [*key, *value].contains(&address);
-        in_slot || self.services.maps.values().any(|(_, entries)| entries.iter().any(leads))
+        let in_set = self.services.sets.values().any(|members| members.contains(&address));
+        in_slot || in_set || self.services.maps.values().any(|(_, entries)| entries.iter().any(leads))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -129,6 +132,10 @@ impl ToyHeap {
         self.services.registered.retain(|at| !dead.contains(at));
         self.services.weak.retain(|(holder, _), _| !dead.contains(holder));
         self.services.maps.retain(|map, _| !dead.contains(map));
+        self.services.sets.retain(|set, _| !dead.contains(set));
+        if self.fault != Some(Fault::KeepsMembers) {
+            self.services.sets.values_mut().for_each(|members| members.retain(|member| !dead.contains(member)));
+        }
         if self.fault != Some(Fault::KeepsEntries) {
             for (_, entries) in self.services.maps.values_mut() {
                 entries.retain(|key, value| !dead.contains(key) && !dead.contains(value));
@@ -163,6 +170,7 @@ impl ToyHeap {
         }
         self.services.events.push(Event::Finalized(object));
         self.clear(|target, key| target == object && !key);
+        self.services.sets.values_mut().for_each(|members| _ = members.remove(&object));
         for (mode, entries) in self.services.maps.values_mut() {
             entries.retain(|_, value| *mode == WeakMode::Keys || *value != object);
         }
@@ -266,6 +274,38 @@ impl Services for ToyHeap {
 
     fn map_count(&self, map: u64) -> u64 {
         self.services.maps[&map].1.len() as u64
+    }
+
+    fn new_set(&mut self) -> Result<u64, Refusal> {
+        let set = self.allocate(Kind::WeakSet, 0)?;
+        self.services.sets.insert(set, BTreeSet::new());
+        Ok(set)
+    }
+
+    fn set_takes(&mut self, set: u64, member: u64) -> bool {
+        let in_other = |(other, members): (&u64, &BTreeSet<u64>)| *other != set && members.contains(&member);
+        !self.objects[&member].words.is_empty() && !self.services.sets.iter().any(in_other)
+    }
+
+    fn set_add(&mut self, set: u64, member: u64) -> Result<(), Refusal> {
+        if self.is_to_fail() {
+            return Err(Refusal::asked_for("as was asked for"));
+        }
+        self.services.sets.get_mut(&set).expect("a set").insert(member);
+        Ok(())
+    }
+
+    fn set_probe(&mut self, set: u64, hash: u32) -> Vec<u64> {
+        let has_hash = |member: &u64| self.load(*member, 0) as u32 == hash;
+        self.services.sets[&set].iter().copied().filter(has_hash).collect()
+    }
+
+    fn set_remove(&mut self, set: u64, member: u64) -> bool {
+        self.services.sets.get_mut(&set).expect("a set").remove(&member)
+    }
+
+    fn set_count(&mut self, set: u64) -> u64 {
+        self.services.sets[&set].len() as u64
     }
 
     fn open_scope(&mut self) {

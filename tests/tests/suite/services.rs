@@ -115,6 +115,69 @@ fn at_exit_paths_lead_to_the_objects_of_a_type() {
     }
 }
 
+/// At two levels, built, and under zeal: sites name the functions that the programmer wrote, whatever was inlined.
+#[test]
+fn a_program_asks_where_its_objects_were_allocated() {
+    for plan in PLANS {
+        for how in ["--opt=0", "--opt=2", "--zeal"] {
+            let options = ["run", "--plan", plan, how].map(OsString::from).to_vec();
+            let ran = run_tally(&[options, vec![program("alloc_sites.c").into()]].concat(), &[]);
+            check(&ran, "alloc_sites.c", &format!("{plan}, {how}"));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let built = build("alloc_sites.c", plan, &executable);
+        assert!(built.status.success(), "{}", describe(&built));
+        check(&run::<&str>(&executable, &[], &[]), "alloc_sites.c", &format!("built, {plan}"));
+    }
+}
+
+/// By the option and by the variable: in the leak report, in the statistics, behind a path, and in the message about a dead object. An executable
+/// without names says what it knows.
+#[test]
+fn reports_say_where_objects_were_allocated() {
+    let leaking = PathBuf::from("tests/programs/services/why_alive_at_exit.c");
+    for plan in PLANS {
+        let options = ["run", "--plan", plan, "--leak-check", "--alloc-sites=all", "--stats", "--why", "Cache"];
+        let ran = run_tally(&[options.map(OsString::from).to_vec(), vec![leaking.clone().into()]].concat(), &[]);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(3), "{plan}: {said}");
+        let file = "tests/programs/services/why_alive_at_exit.c";
+        for wanted in [
+            format!("\n  allocated:\n        1000 Node (32000 bytes) in `main` at {file}:22\n"),
+            format!("\n           1 Cache (16 bytes) in `main` at {file}:27\n"),
+            format!(
+                "tally: alloc site in `main` at {file}:22: Node, 1000 live objects, 32000 live bytes, 32000 allocated bytes\n"
+            ),
+            format!("\n    allocated in `main` at {file}:27\n"),
+        ] {
+            assert!(said.contains(&wanted), "{plan}: `{wanted}` in {said}");
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let executable = folder.path().join("program");
+    let figures = folder.path().join("stats.json");
+    let stats = figures.to_str().expect("a path in UTF-8");
+    let variables = [("TALLY_ALLOC_SITES", "all"), ("TALLY_LEAK_CHECK", "1"), ("TALLY_STATS", stats)];
+    for (names, function) in [(true, "`main` at "), (false, "`main`")] {
+        let mut arguments =
+            vec![OsString::from("build"), leaking.clone().into(), "-o".into(), executable.clone().into()];
+        arguments.extend(names.then(|| OsString::from("--names")));
+        assert!(run_tally(&arguments, &[]).status.success());
+        let ran = run::<&str>(&executable, &[], &variables);
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains(&format!("1000 Node (32000 bytes) in {function}")), "{names}: {said}");
+        let json = std::fs::read_to_string(&figures).expect("statistics");
+        assert!(json.contains("\"alloc_sites\": [{\"places\": [{\"function\": "), "{json}");
+        assert!(json.contains("\"type\": \"Node\", \"live_objects\": 1000, \"live_bytes\": 32000, "), "{json}");
+    }
+    let wrong = source_tree().join("examples/wrong/forgotten_root.c");
+    let ran = run_tally::<OsString>(&["run".into(), "--zeal".into(), "--alloc-sites".into(), wrong.into()], &[]);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.code() == Some(5) && said.contains("\n    allocated in `link_pair` at "), "{said}");
+    assert!(said.contains(", called from `main` at "), "{said}");
+}
+
 /// A line for each end of what frees objects, by the option, by the variable, and as long as the program asks for it.
 #[test]
 fn each_collection_is_logged_in_a_line() {

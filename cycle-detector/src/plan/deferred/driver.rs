@@ -90,7 +90,7 @@ impl DeferredDriver {
         self.run_epoch(heap);
         self.finish(heap);
         heap.give_all_back();
-        heap.statistics.freed_objects() - before
+        heap.freed_since(before)
     }
 }
 

@@ -92,7 +92,7 @@ impl DeferredDriver {
         std::mem::swap(&mut self.last_done, &mut heap.services.finalizers.done);
         self.last_done.extend(heap.flip_immortals());
         self.counted_roots = 0;
-        heap.deferred.roots_uncounted = true;
+        heap.set_roots_uncounted(true);
         if self.stack.has_rest() {
             self.roots = begun;
         } else {
@@ -253,9 +253,9 @@ mod tests {
             }
         }
         // The nodes are roots no longer: each upgrade is the first of the epoch.
-        m.heap().deferred.roots_uncounted = true;
+        m.heap().set_roots_uncounted(true);
         weaks.iter().for_each(|weak| assert!(m.read_weak(weak.slot(0)).is_some()));
-        m.heap().deferred.roots_uncounted = false;
+        m.heap().set_roots_uncounted(false);
         let heap = m.heap();
         assert_eq!((heap.services.finalizers.done.len(), heap.services.specials.upgraded.len()), (MANY, MANY));
         let before = (heap.services.finalizers.done.as_ptr(), heap.services.specials.upgraded.as_ptr());

@@ -13,14 +13,13 @@
 
 mod bound;
 mod collect;
-mod length;
+
+use crate::plan::bump::growth::Growth;
 
 /// When the next collection is due, and what marks cost.
 #[derive(Debug)]
 pub(crate) struct Marking {
-    /// Units of the last mark, and bytes of the objects that it has left.
-    units: u64,
-    left: u64,
+    growth: Growth,
     /// What a unit of a mark has cost lately, and how many a living object has.
     ns_per_unit: f64,
     units_per_object: f64,

@@ -36,7 +36,7 @@ impl DeferredDriver {
                 units -= CHUNK_UNITS;
                 continue;
             }
-            if heap.deferred.roots_uncounted {
+            if heap.roots_are_uncounted() {
                 units -= self.count_roots(heap);
                 continue;
             }
@@ -80,7 +80,7 @@ impl DeferredDriver {
             root.add_flags(flag::ROOTED);
         }
         self.counted_roots = end;
-        heap.deferred.roots_uncounted = end < self.roots.len();
+        heap.set_roots_uncounted(end < self.roots.len());
         2 * OBJECTS_PER_STEP as i64
     }
 

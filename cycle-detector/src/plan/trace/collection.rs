@@ -17,23 +17,25 @@ impl TraceDriver {
         heap.begin_collection();
         self.stops.open_report(heap, Kind::Collection);
         self.stack.mark_begins();
-        self.take_roots(heap);
+        let of_roots = self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         let collected = mark_and_sweep(heap, &mut self.roots, Slice::default());
         self.stack.mark_ends();
         let freed = collected.freed.expect("the slice has no end");
-        self.note_collection(heap, freed, collected.units);
+        self.note_collection(heap, freed, of_roots + collected.units);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
         freed
     }
 
-    pub(super) fn take_roots(&mut self, heap: &mut Heap) {
+    /// Returns what the walk of the stack has cost, in units.
+    pub(super) fn take_roots(&mut self, heap: &mut Heap) -> u64 {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         roots.push_those_outside_the_stack(heap);
-        let before = heap.statistics.frames_walked;
+        let (before, walked) = (heap.statistics.frames_walked, self.stack.units_walked(heap));
         self.stack.visit(heap, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
+        self.stack.units_walked(heap) - walked
     }
 
     pub(super) fn note_collection(&mut self, heap: &mut Heap, freed: u64, units: u64) {
@@ -41,7 +43,7 @@ impl TraceDriver {
         heap.statistics.mark_units += units;
         self.stops.report.freed_by_mark = freed;
         self.stops.close_report(heap);
-        self.trigger.note_collection(heap);
+        self.growth.note_collection(heap, units);
         if let Some(zeal) = &mut heap.zeal {
             zeal.note_round(units);
         }

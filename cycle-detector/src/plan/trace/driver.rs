@@ -39,7 +39,7 @@ impl TraceDriver {
         self.settle(heap);
         self.forget_steps();
         self.collect_now(heap);
-        heap.statistics.freed_objects() - before
+        heap.freed_since(before)
     }
 }
 
@@ -51,7 +51,7 @@ impl EpochDriver for TraceDriver {
         if !heap.is_running() {
             return;
         }
-        if !self.sliced.is_running() && self.trigger.is_due(heap) {
+        if !self.sliced.is_running() && self.growth.is_due(heap) {
             match self.slices(heap) {
                 true => self.begin_in_slices(heap),
                 false => _ = self.stopped(heap, TraceDriver::collect_now),

@@ -98,7 +98,7 @@ impl TraceDriver {
     pub(super) fn pace_slices(&mut self, heap: &mut Heap) {
         let began_at = if matches!(self.sliced.stage, Stage::Arm) { self.sliced.began_at } else { 0 };
         let allocated = heap.clock.given_bytes.saturating_sub(began_at);
-        let pressure = Pressure::of(allocated, self.trigger.due_at(heap) / 2);
+        let pressure = Pressure::of(allocated, self.growth.due_at(heap) / 2);
         if self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             self.slice_as_the_heap_says(heap);
         }
@@ -275,17 +275,16 @@ impl TraceDriver {
         self.stack.lay_down(heap);
         heap.take_snapshot();
         self.stops.open_report(heap, Kind::Collection);
-        self.take_roots(heap);
+        let units = self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         heap.for_each_held(|held| self.roots.push(held));
         let mut marker = Marker::of(heap, Slice::default());
-        let units = self.roots.len() as i64;
         while let Some(root) = self.roots.pop() {
             marker.show(heap, root);
         }
         marker.end_slice(heap);
         self.sliced.stage = Stage::Forget(marker);
-        1 + units
+        1 + units as i64
     }
 
     /// The dead are judged.

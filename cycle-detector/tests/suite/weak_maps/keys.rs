@@ -227,3 +227,45 @@ fn blocks_of_a_heap_that_went_with_its_maps_serve_another() {
         nothing_is_left(&mut m);
     }
 }
+
+#[test]
+fn map_that_was_asked_last_is_forgotten_when_it_dies() {
+    for_all_heaps(|m| {
+        let top = m.root_count();
+        for _ in 0..3 {
+            let (map, key) = (map(m, WeakMode::Keys), rooted(m, &NODE));
+            m.heap().note_last_weak_map(map);
+            assert!(!m.heap().is_last_weak_map(map.address()), "it has no bucket yet");
+            m.weak_map_set(map, key, key).expect("memory");
+            m.heap().note_last_weak_map(map);
+            assert!(m.heap().is_last_weak_map(map.address()));
+            // SAFETY: [HEADER] an object's address.
+            assert_eq!(unsafe { m.heap().last_weak_map_get(key.address()) }, key.address());
+            // SAFETY: [HEADER] null.
+            assert_eq!(unsafe { m.heap().last_weak_map_get(0) }, 0, "the key is null");
+            let_go(m, top);
+            m.collect();
+            // Its memory may be another object's by now.
+            assert!(!m.heap().is_last_weak_map(map.address()));
+        }
+    });
+}
+
+/// No entry is found by a null key, whatever has died before.
+#[test]
+fn null_is_the_key_of_no_dead_entry() {
+    for_all_heaps(|m| {
+        let map = map(m, WeakMode::Keys);
+        let value = rooted(m, &NODE);
+        let top = m.root_count();
+        for _ in 0..200 {
+            let key = rooted(m, &NODE);
+            m.weak_map_set(map, key, value).expect("memory");
+            // SAFETY: [HEADER] null.
+            assert_eq!(unsafe { m.heap().weak_map_get(map, 0) }, 0);
+        }
+        let_go(m, top);
+        // SAFETY: [HEADER] null.
+        assert_eq!(unsafe { m.heap().weak_map_get(map, 0) }, 0);
+    });
+}

@@ -113,9 +113,15 @@ impl Heap {
         self.count_survivors(survivors, large_bytes, allocated);
         self.clock.begin_epoch();
         self.judge_fragmentation(survivors.young);
-        let freed = self.statistics.freed_objects() - before;
+        let freed = self.freed_since(before);
         self.clear_marks();
         freed
+    }
+
+    /// Objects that have died since so many had. In a heap that does not count what is allocated inline the difference may be less than none:
+    /// then none is known of.
+    pub fn freed_since(&self, before: u64) -> u64 {
+        self.statistics.freed_objects().saturating_sub(before)
     }
 
     /// The survivors of a collection are all that is left of so many objects and bytes that were allocated; `large_bytes` are those

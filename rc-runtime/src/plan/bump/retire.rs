@@ -20,6 +20,8 @@ impl Heap {
     /// Closes the current hole: the objects allocated in it are counted, the rest is left to the next sweep.
     pub(crate) fn retire_hole(&mut self) {
         self.count_hole();
+        let cursor = self.context_mut().cursor;
+        self.count_for_sample(cursor);
         self.bump.hole = Hole::NONE;
         self.bump.hole_start = 0;
         let context = self.context_mut();

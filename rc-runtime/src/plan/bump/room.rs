@@ -153,10 +153,9 @@ impl Heap {
         self.bump.hole = hole;
         self.bump.hole_start = hole.start;
         self.clock.given_bytes += hole.bytes();
-        let calls = self.every_allocation_calls();
+        let limit = if self.every_allocation_calls() { 0 } else { self.limit_at_next_sample(hole.start, hole.end) };
         let context = self.context_mut();
-        context.cursor = hole.start;
-        context.limit = if calls { 0 } else { hole.end };
+        (context.cursor, context.limit) = (hole.start, limit);
     }
 
     /// When the passes of an epoch are done, which promoted so many objects: whether holes are filled from now on, until the next are

@@ -10,11 +10,26 @@ use crate::object::{ObjectRef, flag};
 use crate::services::special::AWAITS_FINALIZER;
 
 impl Heap {
-    /// The object was held by a root of the last flip, or is younger than that.
-    #[inline(always)]
-    pub(crate) fn is_rooted_or_young(&self, object: ObjectRef) -> bool {
+    /// True from a flip until its roots are counted: flags say what roots held at the flip before.
+    pub fn roots_are_uncounted(&self) -> bool {
+        self.deferred.roots_uncounted
+    }
+
+    /// Says whether that is so now.
+    pub fn set_roots_uncounted(&mut self, uncounted: bool) {
+        self.deferred.roots_uncounted = uncounted;
+        self.note_what_yields();
+    }
+
+    /// The object was held by a root of the last flip.
+    pub(crate) fn is_rooted(&self, object: ObjectRef) -> bool {
         object.has(flag::ROOTED) && !self.deferred.roots_uncounted
-            || (object.stamp() == self.clock.epoch && !object.is_mature())
+    }
+
+    /// The object is younger than the last flip.
+    #[inline(always)]
+    pub(crate) fn is_younger_than_flip(&self, object: ObjectRef) -> bool {
+        object.stamp() == self.clock.epoch && !object.is_mature()
     }
 
     #[inline(never)]

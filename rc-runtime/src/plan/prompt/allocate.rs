@@ -147,6 +147,7 @@ impl Heap {
 
     #[inline(never)]
     fn refill(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
+        self.begin_refill(class);
         let mut collected = false;
         loop {
             if let Some(list) = self.list_at_hand(class) {
@@ -161,9 +162,19 @@ impl Heap {
 
     fn next_list(&mut self, class: u32) -> Option<u64> {
         match self.every_allocation_calls() {
-            true => self.prompt.cells.carve(class, 1),
-            false => self.prompt.cells.take_list(class),
+            true if !self.records_all_sites() || self.zeal.is_some() => self.prompt.cells.carve(class, 1),
+            _ if self.records_alloc_sites() => self.next_sampled_list(class),
+            _ => self.prompt.cells.take_list(class),
         }
+    }
+
+    /// A list that ends where the next object is to be sampled.
+    #[cold]
+    fn next_sampled_list(&mut self, class: u32) -> Option<u64> {
+        let most = self.cells_to_next_sample(class_cell(class));
+        let (list, count) = self.prompt.cells.take_some(class, most)?;
+        self.note_handed_out(class, count * class_cell(class));
+        Some(list)
     }
 
     /// Garbage goes, and the cells on the context's lists go back to their blocks: one without objects is free for any
@@ -178,6 +189,11 @@ impl Heap {
             // pointer.
             _ => Heap::collect_inside_finalizer(unsafe { HeapEntry::of(self) }),
         }
+        self.give_lists_back();
+    }
+
+    /// The cells on the context's lists go back to their blocks.
+    pub(crate) fn give_lists_back(&mut self) {
         for class in 0..CLASSES {
             let first = std::mem::take(&mut self.context_mut().free[class as usize]);
             self.prompt.cells.take_back(class, first);

@@ -17,6 +17,8 @@
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 
+mod some;
+
 use super::Nursery;
 use super::bin::Bin;
 use super::count::FRESH;
@@ -137,6 +139,14 @@ pub(super) fn entry<'a>(block: u32) -> &'a CellBlock {
     unsafe { &*block_info(block).cast() }
 }
 
+/// The entry of a block that the list of the class names, unless the list is out of date.
+#[inline(always)]
+fn listed_entry<'a>(block: u32, class: u32) -> Option<&'a CellBlock> {
+    let entry = entry(block);
+    let is_listed = entry.listed.get() && entry.class.get() as u32 == class && entry.state.get() == state::CELLS;
+    is_listed.then_some(entry)
+}
+
 #[inline(always)]
 pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
@@ -185,8 +195,7 @@ impl CellSpace {
 
     fn take_over(&mut self, class: u32) -> Option<u64> {
         while let Some(block) = self.classes[class as usize].listed.pop() {
-            let entry = entry(block);
-            if entry.listed.get() && entry.class.get() as u32 == class && entry.state.get() == state::CELLS {
+            if let Some(entry) = listed_entry(block, class) {
                 entry.listed.set(false);
                 let first = block_start(block) + entry.free.get() as u64 * 8;
                 let new = (entry.carved.get() - entry.used.get()) as u64;

@@ -39,9 +39,7 @@ impl Heap {
 
     /// `new` holds what the first `kept` bytes of `old` do, or else elements of it in other places, and nothing of it is counted.
     pub(crate) fn hand_over_counted(&mut self, info: &TypeInfo, old: ObjectRef, new: ObjectRef, kept: Option<u64>) {
-        self.apply_postponed();
-        self.count_new_handles();
-        let is_alone = old.exact_count() == 1 && self.zeal.is_none() && self.mark_phase() == MarkPhase::Off;
+        let is_alone = self.may_hand_over(old);
         // One that a rehash left out has to be found, as the old storage dies.
         let is_whole = || kept.is_some() || references_of(info, new) == references_of(info, old);
         if !is_alone || !is_whole() {
@@ -54,6 +52,13 @@ impl Heap {
         }
         // SAFETY: [HEADER] the fixed part of an object, of which the length is a part: it has no elements any more.
         unsafe { std::ptr::write_bytes(old.address() as *mut u8, 0, info.size as usize) };
+    }
+
+    /// Whether one field is all that holds an object, and no mark is told of references by their counts.
+    pub(crate) fn may_hand_over(&mut self, old: ObjectRef) -> bool {
+        self.apply_postponed();
+        self.count_new_handles();
+        old.exact_count() == 1 && self.zeal.is_none() && self.mark_phase() == MarkPhase::Off
     }
 
     /// Stores the word of an object whose count is the field's already, and releases the object that it refers to.

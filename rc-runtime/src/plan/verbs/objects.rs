@@ -41,6 +41,16 @@ impl Heap {
         }
     }
 
+    /// The same for an object of a fixed size, of which the maker takes care as of one that it owns: [`write_owned`](Self::write_owned)
+    /// is its first reference.
+    #[inline(always)]
+    pub(crate) fn allocate_entry_at_once(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.bump(info),
+            Plan::Prompt => self.allocate_at_hand(info, 0),
+        }
+    }
+
     /// Allocates a small object in the midst of the collector's work: no safepoint, and no collection for its sake.
     /// `None` where no memory is at hand. Under the prompt plan its count is one.
     pub(crate) fn allocate_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {

@@ -213,6 +213,42 @@ impl Heap {
         }
     }
 
+    /// Whether the references of an object that is about to be released may change their holder by plain stores, with their counts, if
+    /// they are nulled where they were.
+    pub(crate) fn moves_with_counts(&mut self, old: ObjectRef) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => false,
+            Plan::Prompt => self.may_hand_over(old),
+        }
+    }
+
+    /// Writes a new object that its maker owns into a plain slot: its first reference.
+    #[inline(always)]
+    pub(crate) fn write_owned(&mut self, object: ObjectRef, slot: Slot, new: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.write(object, slot, new.address()),
+            Plan::Prompt => {
+                // SAFETY: [HEADER] a plain reference.
+                let old = unsafe { ObjectRef::of_word(slot.read()) };
+                slot.store(new.address());
+                old.into_iter().for_each(|old| self.decrement_exact(old));
+            }
+        }
+    }
+
+    /// Writes a word into a plain slot of a new object, which is null.
+    #[inline(always)]
+    pub(crate) fn write_first(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.write(object, slot, word),
+            Plan::Prompt => {
+                // SAFETY: [HEADER] a plain reference.
+                unsafe { ObjectRef::of_word(word) }.into_iter().for_each(ObjectRef::increment_exact);
+                slot.store(word);
+            }
+        }
+    }
+
     /// Releases a new object that its maker owns.
     pub(crate) fn give_up_owned(&mut self, object: ObjectRef) {
         self.recount_handle(None, Some(object));

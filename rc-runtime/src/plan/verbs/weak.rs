@@ -1,7 +1,7 @@
 //! Verbs: to read weak slots, and to clear references of ephemerons. `[WEAK]`
 
 use crate::heap::Heap;
-use crate::object::{ObjectRef, Slot, flag};
+use crate::object::{FlagTest, ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
 
 impl Heap {
@@ -19,27 +19,37 @@ impl Heap {
         }
     }
 
-    /// Whether an upgrade needs no more than the reference.
+    /// Whether an upgrade needs no more than the reference, and that is seen at once: by the object's flags, or its age.
     #[inline(always)]
     pub fn may_be_had(&self, object: ObjectRef) -> bool {
-        match self.regime() {
-            Plan::Deferred => self.is_rooted_or_young(object),
-            Plan::Prompt => self.is_whole_and_unwatched(object),
-            Plan::Trace => !self.shows_overwritten() && !self.awaits_finalizer(object),
-        }
+        let yields = self.yields.is_passed_by(object);
+        debug_assert!(!yields || self.is_had_by_flags(object), "what yields {object:?} was noted wrong");
+        yields
+            || match self.regime() {
+                Plan::Deferred => self.is_younger_than_flip(object),
+                Plan::Prompt | Plan::Trace => false,
+            }
     }
 
-    /// The same of a member of a weak set, which has left that if its reclaim has begun: it may have been added by a
-    /// finalizer and wait for its own.
-    #[inline(always)]
-    pub(crate) fn member_may_be_had(&self, member: ObjectRef) -> bool {
-        match self.regime() {
-            Plan::Deferred => self.is_rooted_or_young(member),
-            Plan::Prompt => self.is_whole_and_unwatched(member),
-            Plan::Trace => {
-                let is_plain = !member.has(flag::NON_TRIVIAL) || !self.awaits_finalizer(member);
-                is_plain && !self.shows_overwritten()
+    /// Notes by which flags [`may_be_had`](Self::may_be_had) knows an object: called when anything of this changes.
+    pub(crate) fn note_what_yields(&mut self) {
+        self.yields = match self.regime() {
+            Plan::Deferred if !self.roots_are_uncounted() => FlagTest { flags: flag::ROOTED, wanted: flag::ROOTED },
+            Plan::Prompt if !self.prompt.touched.asks_at_upgrades => {
+                FlagTest { flags: prompt_flag::DYING | prompt_flag::DEAD, wanted: 0 }
             }
+            // Only one with a finalizer waits for that.
+            Plan::Trace if !self.shows_overwritten() => FlagTest { flags: flag::NON_TRIVIAL, wanted: 0 },
+            Plan::Deferred | Plan::Prompt | Plan::Trace => FlagTest::NONE,
+        };
+    }
+
+    /// The same by the plan's rules, which that notes.
+    fn is_had_by_flags(&self, object: ObjectRef) -> bool {
+        match self.regime() {
+            Plan::Deferred => self.is_rooted(object),
+            Plan::Prompt => self.is_whole_and_unwatched(object),
+            Plan::Trace => !self.shows_overwritten() && !self.awaits_finalizer(object),
         }
     }
 

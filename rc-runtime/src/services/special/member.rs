@@ -11,7 +11,7 @@
 //! dead objects by their records pass over such a key: every entry that is alive and has a dead key is held back by that mark and emptied.
 //! A dead map takes itself out of its keys before anything of it is released, in slices. `[BOUND]`
 
-use super::{KIND, MEMBER, SLOT_UNITS, number_cell};
+use super::{KIND, LastTable, MEMBER, SLOT_UNITS, number_cell};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak_map::keys::{MapKeys, entry_in, number_of_map, slot_of_key};
@@ -94,6 +94,7 @@ impl Heap {
             }
         }
         self.services.specials.maps.entry(number).and_modify(|state| state.map = None);
+        self.services.specials.last_map = LastTable::NONE;
         true
     }
 

@@ -1,6 +1,6 @@
 //! Records of special objects are found, made and tidied.
 
-use super::{AWAITS_FINALIZER, CONDEMNED, KIND, LONE, Rest, Special, number_cell};
+use super::{AWAITS_FINALIZER, CONDEMNED, FADES, KIND, LONE, Rest, Special, number_cell};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::{ObjectRef, flag};
@@ -154,6 +154,17 @@ impl Heap {
             0 => None,
             rest => Some(&mut self.services.specials.rests[rest]),
         }
+    }
+
+    /// Whether the object would be plain if its allocation site were not recorded.
+    pub(crate) fn is_special_for_its_site(&self, object: ObjectRef) -> bool {
+        let specials = &self.services.specials;
+        let number = self.number_of(object);
+        specials.records.get(number).is_some_and(|record| {
+            let is_plain = !record.has_referrers() && record.keys == 0 && record.slots == 0 && !record.has(FADES);
+            let rest = specials.rests.get(record.rest);
+            number != 0 && is_plain && rest.is_some_and(|rest| !rest.is_needed_beside_its_site())
+        })
     }
 
     /// The object is plain again if nothing needs its record.

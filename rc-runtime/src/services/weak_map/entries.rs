@@ -1,13 +1,13 @@
 //! Entries of a weak map are read, made, removed.
 
 use super::keys::key_of_entry;
-use super::table::{BUCKETS, Table, USED};
+use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Table, USED, value_of_weak_key};
 use super::{DONE, ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
-use crate::services::special::MapState;
+use crate::services::special::{LastTable, MapState};
 use crate::services::weak::WeakKind;
 
 impl Heap {
@@ -21,7 +21,7 @@ impl Heap {
         let number = self.services.specials.maps_made;
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
-        [USED, BUCKETS, DONE].into_iter().for_each(|word| map.slot(word).store(0));
+        [USED, BUCKETS, DONE, CHANGES, BUCKET_MASK].into_iter().for_each(|word| map.slot(word).store(0));
         self.rest(map).map = number;
         self.services.specials.maps.insert(number, MapState { map: Some(map), dead: 0 });
         Ok(map)
@@ -31,10 +31,54 @@ impl Heap {
     ///
     /// # Safety
     /// Words in the heap range are objects' addresses; `map` is a weak map.
+    #[inline(always)]
     pub unsafe fn weak_map_get(&mut self, map: ObjectRef, key: u64) -> u64 {
-        match Table::of(map).map(|table| table.find(key)) {
-            Some(Ok(entry)) => self.read_side(entry.value()),
-            _ => 0,
+        if map.slot(MODE).read() == WeakMode::Keys as u64 && map.slot(BUCKETS).read() != 0 {
+            // SAFETY: [HEADER] by the caller's promise.
+            return unsafe { value_of_weak_key(map, key) };
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.weak_map_get_weakly(map, key) }
+    }
+
+    /// The same of the [last weak map](Self::is_last_weak_map). The value is a counted reference, and alive, since the caller has the
+    /// key. Nothing is called.
+    ///
+    /// # Safety
+    /// There is one; and as for [`weak_map_get`](Self::weak_map_get).
+    #[inline(always)]
+    pub unsafe fn last_weak_map_get(&self, key: u64) -> u64 {
+        // SAFETY: [HEADER] by the caller's promise there is one; it is a map until it dies.
+        let map = unsafe { ObjectRef::from_address(self.services.specials.last_map.0) };
+        // SAFETY: [HEADER] a map that was asked and has entries has a bucket, and keeps one.
+        unsafe { value_of_weak_key(map, key) }
+    }
+
+    /// The same of a map with weak values, or without entries.
+    ///
+    /// # Safety
+    /// As for [`weak_map_get`](Self::weak_map_get).
+    #[inline(never)]
+    pub unsafe fn weak_map_get_weakly(&mut self, map: ObjectRef, key: u64) -> u64 {
+        let Some(table) = Table::of(map).filter(|_| key != 0) else { return 0 };
+        let word = table.value_of(key);
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        match unsafe { object_of(word) } {
+            Some(value) => self.upgrade(value).map_or(0, ObjectRef::address),
+            None => word,
+        }
+    }
+
+    /// Whether the word is the weak map with weak keys that was asked last, of this heap: one comparison.
+    #[inline(always)]
+    pub fn is_last_weak_map(&self, word: u64) -> bool {
+        self.services.specials.last_map == LastTable(word)
+    }
+
+    /// The weak map, which is of this heap, is asked.
+    pub fn note_last_weak_map(&mut self, map: ObjectRef) {
+        if builtin::is_weak_map(map) && WeakMode::of_map(map) == WeakMode::Keys && map.slot(BUCKETS).read() != 0 {
+            self.services.specials.last_map = LastTable(map.address());
         }
     }
 
@@ -51,11 +95,48 @@ impl Heap {
             unsafe { self.weak_map_remove(map, key) };
             return Ok(());
         }
-        let mode = WeakMode::of_map(map);
-        if let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) {
-            self.write_value(entry, value);
-            return Ok(());
+        match Table::of(map).map(|table| table.find(key)) {
+            Some(Ok(entry)) => {
+                self.write_value(entry, value);
+                return Ok(());
+            }
+            Some(Err((bucket, place))) if self.map_takes(map, bucket) => {
+                let mode = bucket.mode;
+                if let Some(object) = self.allocate_entry_at_once(builtin::weak_map_entry(mode)) {
+                    self.enter_new(map, (bucket, place), Entry { object, mode }, key, value);
+                    return Ok(());
+                }
+            }
+            _ => {}
         }
+        // SAFETY: by the caller's promise.
+        unsafe { self.weak_map_set_slowly(map, key, value) }
+    }
+
+    /// An entry without a safepoint between its birth and the end of this: nothing refers to it, and no mark has come to it.
+    #[inline(always)]
+    fn enter_new(&mut self, map: ObjectRef, at: (Bucket, u64), entry: Entry, key: u64, value: u64) {
+        let number = map.slot(NUMBER).read();
+        entry.object.slot(ENTRY_NUMBER).store(number);
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        let key_object = unsafe { object_of(key) };
+        match (entry.mode, key_object) {
+            (WeakMode::Values, _) => self.write_first(entry.object, entry.key(), key),
+            (WeakMode::Keys, Some(object)) if self.enter_member(entry.object, object, number) => entry.key().store(key),
+            _ => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
+        }
+        match entry.mode {
+            WeakMode::Keys => self.write_first(entry.object, entry.value(), value),
+            _ => self.write_side(entry.object, entry.value(), value, WeakKind::Reference),
+        }
+        self.note_entry_in_bucket(map, at);
+        self.write_owned(at.0.object, at.0.place(at.1), entry.object);
+    }
+
+    /// The same where room is to be made, or a safepoint comes first.
+    #[inline(never)]
+    unsafe fn weak_map_set_slowly(&mut self, map: ObjectRef, key: u64, value: u64) -> Result<(), OutOfMemory> {
+        let mode = WeakMode::of_map(map);
         // SAFETY: [HEADER] by the caller's promise, as for `value`.
         let key_object = unsafe { object_of(key) };
         // SAFETY: [HEADER] as above.
@@ -99,7 +180,9 @@ impl Heap {
 
     /// Number of entries.
     pub fn weak_map_count(&self, map: ObjectRef) -> u64 {
-        map.slot(USED).read() - self.services.specials.maps[&map.slot(NUMBER).read()].dead
+        let specials = &self.services.specials;
+        let dead = if specials.dead_entries_of_all == 0 { 0 } else { specials.maps[&map.slot(NUMBER).read()].dead };
+        map.slot(USED).read() - dead
     }
 
     /// A position is 0 before the first entry, and else a number of 32 bits for the bucket and one for the place, from 1 on. The

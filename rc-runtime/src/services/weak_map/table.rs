@@ -12,17 +12,16 @@
 //! full is made anew without dead entries, as large as it needs to be, whatever keys a program chooses. Each insertion does at most
 //! one of either, so it moves some hundred entries. (One table that doubled took 10 to 35 ms for a million.)
 //!
-//! Segment 0 has bucket 0, and segment *k* the buckets 2ᵏ⁻¹ to 2ᵏ − 1. So no word of a segment is ever copied: a map that doubles takes one
+//! Segment *k* has 2ᵏ buckets, from number 2ᵏ − 1 on. So no word of a segment is ever copied: a map that doubles takes one
 //! segment more. The directory has a word for each segment, and is copied when it doubles: 13 words for a million entries.
 //!
-//! Whatever allocates is a safepoint, and callbacks that run there may change the map: the change to make is looked up
-//! anew after each allocation.
+//! How buckets are split, merged and made anew: `growth`.
 
-use super::{ENTRIES_PER_BUCKET, Entry, WeakMode};
-use crate::heap::Heap;
+mod growth;
+
+use super::{Entry, WeakMode};
 use crate::object::{ObjectRef, Slot};
-use crate::out_of_memory::OutOfMemory;
-use crate::services::builtin;
+use std::num::NonZeroU64;
 
 /// In a map: its directory.
 pub(super) const DIRECTORY: u64 = 0;
@@ -30,6 +29,10 @@ pub(super) const DIRECTORY: u64 = 0;
 pub(super) const USED: u64 = 24;
 /// How many buckets there are.
 pub(super) const BUCKETS: u64 = 32;
+/// Changes of its places so far.
+pub(super) const CHANGES: u64 = 48;
+/// The bits of a hash that tell one of its buckets from another: ones.
+pub(super) const BUCKET_MASK: u64 = 56;
 /// In a bucket: how many of its places are in use.
 const USED_OF_BUCKET: u64 = 8;
 
@@ -40,13 +43,29 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 const BUCKET_BITS_AT: u32 = 24;
 const PLACE_BITS_AT: u32 = 52;
 
-/// The bucket of a key among `buckets`.
+/// The product that has the places of a key, in the directory and in a bucket.
+#[inline(always)]
+fn product_of(key: u64) -> u64 {
+    (key >> 3).wrapping_mul(MULTIPLIER)
+}
+
+/// The bits that tell one of so many buckets from another.
+#[inline(always)]
+fn mask_of(buckets: u64) -> u64 {
+    (2 << (63 - (buckets | 1).leading_zeros())) - 1
+}
+
+/// The bucket of a key among `buckets`, of which there is one at least.
+#[inline(always)]
 fn bucket_of(key: u64, buckets: u64) -> u64 {
-    let hash = (key >> 3).wrapping_mul(MULTIPLIER) >> BUCKET_BITS_AT;
-    let half = 1 << buckets.ilog2();
-    match hash & (2 * half - 1) {
+    bucket_among(product_of(key), buckets, mask_of(buckets))
+}
+
+#[inline(always)]
+fn bucket_among(product: u64, buckets: u64, mask: u64) -> u64 {
+    match product >> BUCKET_BITS_AT & mask {
         number if number < buckets => number,
-        number => number - half,
+        number => number & mask >> 1,
     }
 }
 
@@ -57,28 +76,29 @@ fn origin_of_last(buckets: u64) -> u64 {
 }
 
 /// The segment of a bucket, and its place there.
+#[inline(always)]
 fn segment_of(bucket: u64) -> (u64, u64) {
-    match bucket.checked_ilog2() {
-        None => (0, 0),
-        Some(bits) => (u64::from(bits) + 1, bucket - (1 << bits)),
-    }
+    let number = bucket + 1;
+    // SAFETY: no bucket has the number `u64::MAX`.
+    let segment = u64::from(unsafe { NonZeroU64::new_unchecked(number) }.ilog2());
+    (segment, number ^ 1 << segment)
 }
 
-/// How many buckets there are before a segment: as many as it has itself, but for the first.
-fn buckets_before(segment: u64) -> u64 {
-    if segment == 0 { 0 } else { 1 << (segment - 1) }
+/// How many buckets a segment has: one more than there are before it.
+fn buckets_in(segment: u64) -> u64 {
+    1 << segment
 }
 
 /// Places of a bucket with so many entries, and room for one more.
 fn places_for(entries: u64) -> u64 {
-    ((entries + 1) * 2).next_power_of_two().max(SMALLEST_BUCKET)
+    ((entries + 1) * 7 / 4).next_power_of_two().max(SMALLEST_BUCKET)
 }
 
 /// A bucket: the number of its places, how many are in use, the places.
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
     pub(super) object: ObjectRef,
-    mode: WeakMode,
+    pub(super) mode: WeakMode,
 }
 
 impl Bucket {
@@ -94,10 +114,9 @@ impl Bucket {
         self.object.slot(16 + at * 8)
     }
 
+    #[inline(always)]
     pub(super) fn entry(self, at: u64) -> Option<Entry> {
-        // SAFETY: [HEADER] a plain reference of a bucket.
-        let object = unsafe { ObjectRef::of_word(self.place(at).read()) }?;
-        Some(Entry { object, mode: self.mode })
+        Some(Entry { object: object_in(self.place(at))?, mode: self.mode })
     }
 
     fn live(self) -> impl Iterator<Item = Entry> {
@@ -105,14 +124,20 @@ impl Bucket {
     }
 
     /// Whether there is a place for one more.
-    fn has_room(self) -> bool {
+    pub(super) fn has_room(self) -> bool {
         (self.used().read() + 1) * 4 <= self.places() * 3
+    }
+
+    /// Where a search for `key` begins.
+    #[inline(always)]
+    fn home(self, key: u64, mask: u64) -> u64 {
+        product_of(key) >> PLACE_BITS_AT & mask
     }
 
     /// The entry of `key`, or the place where it belongs: one of a dead entry, or a free one.
     fn find(self, key: u64) -> Result<Entry, u64> {
         let mask = self.places() - 1;
-        let mut at = (key >> 3).wrapping_mul(MULTIPLIER) >> PLACE_BITS_AT & mask;
+        let mut at = self.home(key, mask);
         let mut free = None;
         loop {
             match self.entry(at) {
@@ -124,6 +149,31 @@ impl Bucket {
             at = (at + 1) & mask;
         }
     }
+
+    /// Where the entry of a key that the bucket does not have may stand, if no entry of it has died.
+    fn free_place(self, key: u64) -> u64 {
+        let mask = self.places() - 1;
+        let mut at = self.home(key, mask);
+        while self.place(at).read() != 0 {
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// The value of `key`; 0 for none.
+    #[inline(always)]
+    fn value_of(self, key: u64) -> u64 {
+        let mask = self.places() - 1;
+        let mut at = self.home(key, mask);
+        while let Some(entry) = self.entry(at) {
+            // One that is dead has lost its key, or its value.
+            if entry.key().read() == key && entry.value().read() != 0 {
+                return entry.value().read();
+            }
+            at = (at + 1) & mask;
+        }
+        0
+    }
 }
 
 /// The directory of a map that has one.
@@ -131,10 +181,11 @@ impl Bucket {
 pub(super) struct Table {
     map: ObjectRef,
     directory: ObjectRef,
-    mode: WeakMode,
+    pub(super) mode: WeakMode,
 }
 
 impl Table {
+    #[inline(always)]
     pub(super) fn of(map: ObjectRef) -> Option<Table> {
         let directory = directory_of(map)?;
         (map.slot(BUCKETS).read() != 0).then(|| Table { map, directory, mode: WeakMode::of_map(map) })
@@ -144,6 +195,7 @@ impl Table {
         self.map.slot(BUCKETS).read()
     }
 
+    #[inline(always)]
     pub(super) fn bucket(self, number: u64) -> Bucket {
         let (segment, place) = segment_of(number);
         let segment = object_at(self.directory, segment).expect("the directory names the segments of all buckets");
@@ -151,6 +203,7 @@ impl Table {
         Bucket { object, mode: self.mode }
     }
 
+    #[inline(always)]
     fn bucket_of(self, key: u64) -> Bucket {
         self.bucket(bucket_of(key, self.buckets()))
     }
@@ -160,229 +213,52 @@ impl Table {
         let bucket = self.bucket_of(key);
         bucket.find(key).map_err(|place| (bucket, place))
     }
-}
 
-fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] a plain reference of a map.
-    unsafe { ObjectRef::of_word(map.slot(DIRECTORY).read()) }
-}
-
-/// The change that one more bucket needs first, beside so many.
-fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
-    let (segment, places) = (segment_of(buckets).0, directory.slot(0).read());
-    match segment {
-        _ if segment >= places => Need::Directory(2 * places),
-        _ if object_at(directory, segment).is_none() => Need::Segment(segment),
-        _ => Need::Split,
+    /// The value of `key`, which is not null; 0 for none.
+    #[inline(always)]
+    pub(super) fn value_of(self, key: u64) -> u64 {
+        self.bucket_of(key).value_of(key)
     }
 }
 
+/// The value of a key in a map with weak keys; 0 for none, also of no key: a dead entry has no value. What a look-up costs is what
+/// this costs, so it takes for granted what the map has from the first bucket on.
+///
+/// # Safety
+/// The map has a bucket. `[HEADER]`
+#[inline(always)]
+pub(super) unsafe fn value_of_weak_key(map: ObjectRef, key: u64) -> u64 {
+    let number = bucket_among(product_of(key), map.slot(BUCKETS).read(), map.slot(BUCKET_MASK).read());
+    let (segment, place) = segment_of(number);
+    // SAFETY: [HEADER] plain references: the directory has a segment for each bucket, and the segment has the bucket.
+    let at = |object: ObjectRef, offset| unsafe { ObjectRef::from_address(object.slot(offset).read()) };
+    let object = at(at(at(map, DIRECTORY), 8 + segment * 8), 8 + place * 8);
+    Bucket { object, mode: WeakMode::Keys }.value_of(key)
+}
+
+/// The object that a plain reference of a map, a directory, a segment or a bucket refers to.
+#[inline(always)]
+fn object_in(slot: Slot) -> Option<ObjectRef> {
+    match slot.read() {
+        0 => None,
+        // SAFETY: [HEADER] a plain reference that is not null.
+        word => Some(unsafe { ObjectRef::from_address(word) }),
+    }
+}
+
+#[inline(always)]
+fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
+    object_in(map.slot(DIRECTORY))
+}
+
 /// Returns the entry at a place of a directory or of a segment.
+#[inline(always)]
 fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
-    // SAFETY: [HEADER] a plain reference of a directory, or of a segment.
-    unsafe { ObjectRef::of_word(place_of(directory, place).read()) }
+    object_in(place_of(directory, place))
 }
 
 fn place_of(directory: ObjectRef, place: u64) -> Slot {
     directory.slot(8 + place * 8)
-}
-
-/// The change that a map needs before it takes one more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Nothing,
-    /// A directory of so many places.
-    Directory(u64),
-    /// This segment.
-    Segment(u64),
-    /// One more bucket.
-    Split,
-    /// One bucket less.
-    Merge,
-    /// This bucket is full.
-    Room(u64),
-}
-
-impl Heap {
-    /// The map has a place for `key`, afterwards. A safepoint.
-    pub(super) fn make_room(&mut self, map: ObjectRef, key: u64) -> Result<(), OutOfMemory> {
-        let mut merges = true;
-        loop {
-            let needed = |heap: &Heap| heap.map_needs(map, key, merges);
-            match needed(self) {
-                Need::Nothing => return Ok(()),
-                Need::Directory(places) => self.make_directory(map, places, needed)?,
-                Need::Segment(number) => self.make_segment(map, number, needed)?,
-                need => {
-                    self.make_buckets(map, need, needed)?;
-                    merges &= need != Need::Merge;
-                }
-            }
-        }
-    }
-
-    fn map_needs(&self, map: ObjectRef, key: u64, merges: bool) -> Need {
-        let Some(directory) = directory_of(map) else { return Need::Directory(1) };
-        let Some(table) = Table::of(map) else { return need_of_split(directory, 0) };
-        let (buckets, live) = (table.buckets(), self.weak_map_count(map) + 1);
-        if live > buckets * ENTRIES_PER_BUCKET {
-            return need_of_split(directory, buckets);
-        }
-        if merges && buckets > 1 && live < buckets * ENTRIES_PER_BUCKET / 4 {
-            return Need::Merge;
-        }
-        let number = bucket_of(key, buckets);
-        if table.bucket(number).has_room() { Need::Nothing } else { Need::Room(number) }
-    }
-
-    fn make_directory(
-        &mut self,
-        map: ObjectRef,
-        places: u64,
-        needed: impl Fn(&Heap) -> Need,
-    ) -> Result<(), OutOfMemory> {
-        let directory = self.allocate_cell(builtin::weak_map_table(), places)?;
-        if needed(self) != Need::Directory(places) {
-            return Ok(());
-        }
-        if let Some(old) = directory_of(map) {
-            for place in 0..old.slot(0).read() {
-                let segment = object_at(old, place).map_or(0, ObjectRef::address);
-                self.write(directory, place_of(directory, place), segment);
-            }
-        }
-        self.write(map, map.slot(DIRECTORY), directory.address());
-        Ok(())
-    }
-
-    fn make_segment(&mut self, map: ObjectRef, number: u64, needed: impl Fn(&Heap) -> Need) -> Result<(), OutOfMemory> {
-        let segment = self.allocate_cell(builtin::weak_map_table(), buckets_before(number).max(1))?;
-        if needed(self) == Need::Segment(number) {
-            let directory = directory_of(map).expect("it has a place for the segment");
-            self.write(directory, place_of(directory, number), segment.address());
-        }
-        Ok(())
-    }
-
-    /// Lets go of the last segment when the map has less than a quarter of the buckets before it.
-    fn drop_segment(&mut self, directory: ObjectRef, buckets: u64) {
-        let last = (0..directory.slot(0).read()).rev().find(|&place| object_at(directory, place).is_some());
-        if let Some(last) = last.filter(|&last| buckets < buckets_before(last) / 4) {
-            self.write(directory, place_of(directory, last), 0);
-        }
-    }
-
-    /// Splits a bucket, merges two, or makes one anew, as the map needs it.
-    fn make_buckets(&mut self, map: ObjectRef, need: Need, needed: impl Fn(&Heap) -> Need) -> Result<(), OutOfMemory> {
-        let (sizes, _) = change(map, need);
-        let first = self.new_bucket(map, sizes[0])?;
-        let second = match sizes[1] {
-            0 => None,
-            places => Some(self.holding(&[Some(first.object)], |heap| heap.new_bucket(map, places))?),
-        };
-        // A callback may have inserted so much that these are too small: searches in them would not end.
-        let (wanted, change) = change(map, need);
-        if needed(self) != need || wanted[0] > sizes[0] || wanted[1] > sizes[1] {
-            return Ok(());
-        }
-        let Change { from, to, buckets } = change;
-        for number in from.into_iter().flatten() {
-            self.move_entries(
-                map,
-                number,
-                buckets,
-                |number| if number == to[0] { first } else { second.unwrap_or(first) },
-            );
-        }
-        let directory = directory_of(map).expect("it is made before any bucket");
-        for (number, bucket) in [(to[0], Some(first)), (to[1], second)] {
-            if let Some(bucket) = bucket {
-                self.write_bucket(directory, number, bucket.object.address());
-            }
-        }
-        for number in buckets..map.slot(BUCKETS).read() {
-            self.write_bucket(directory, number, 0);
-        }
-        map.slot(BUCKETS).store(buckets);
-        self.drop_segment(directory, buckets);
-        Ok(())
-    }
-
-    fn write_bucket(&mut self, directory: ObjectRef, number: u64, bucket: u64) {
-        let (segment, place) = segment_of(number);
-        let segment = object_at(directory, segment).expect("it is made before its buckets");
-        self.write(segment, place_of(segment, place), bucket);
-    }
-
-    fn new_bucket(&mut self, map: ObjectRef, places: u64) -> Result<Bucket, OutOfMemory> {
-        let object = self.allocate_cell(builtin::weak_map_bucket(), places)?;
-        object.slot(USED_OF_BUCKET).store(0);
-        Ok(Bucket { object, mode: WeakMode::of_map(map) })
-    }
-
-    /// Enters the live entries of a bucket in those that come in its place, by the number that they have among `buckets`.
-    fn move_entries(&mut self, map: ObjectRef, number: u64, buckets: u64, to: impl Fn(u64) -> Bucket) {
-        let old = Table::of(map).expect("it has the bucket").bucket(number);
-        let mut moved = 0;
-        for entry in old.live() {
-            let key = entry.key().read();
-            let new = to(bucket_of(key, buckets));
-            let place = new.find(key).err().expect("keys are in the map once");
-            self.write(new.object, new.place(place), entry.object.address());
-            new.used().store(new.used().read() + 1);
-            moved += 1;
-        }
-        let dead = old.used().read() - moved;
-        map.slot(USED).store(map.slot(USED).read() - dead);
-        self.note_dead_entry(map, -(dead as i64));
-    }
-
-    /// An entry of a key that the map does not have stands at a place where it belongs.
-    pub(super) fn enter_in_bucket(&mut self, map: ObjectRef, (bucket, place): (Bucket, u64), entry: Entry) {
-        if bucket.entry(place).is_some() {
-            self.note_dead_entry(map, -1);
-        } else {
-            bucket.used().store(bucket.used().read() + 1);
-            map.slot(USED).store(map.slot(USED).read() + 1);
-        }
-        self.write(bucket.object, bucket.place(place), entry.object.address());
-    }
-}
-
-/// The buckets that replace others.
-struct Change {
-    from: [Option<u64>; 2],
-    to: [u64; 2],
-    /// How many there are then.
-    buckets: u64,
-}
-
-/// The change to make, and the places of its one or two buckets.
-fn change(map: ObjectRef, need: Need) -> ([u64; 2], Change) {
-    let Some(table) = Table::of(map) else {
-        return ([SMALLEST_BUCKET, 0], Change { from: [None; 2], to: [0, 0], buckets: 1 });
-    };
-    let buckets = table.buckets();
-    let change = match need {
-        Need::Split => {
-            let origin = origin_of_last(buckets + 1);
-            Change { from: [Some(origin), None], to: [origin, buckets], buckets: buckets + 1 }
-        }
-        Need::Merge => {
-            let origin = origin_of_last(buckets);
-            Change { from: [Some(origin), Some(buckets - 1)], to: [origin, origin], buckets: buckets - 1 }
-        }
-        Need::Room(number) => Change { from: [Some(number), None], to: [number, number], buckets },
-        Need::Nothing | Need::Directory(_) | Need::Segment(_) => unreachable!("changes no bucket"),
-    };
-    let live = change.from.iter().flatten().flat_map(|&number| table.bucket(number).live());
-    let mut entries = [0, 0];
-    live.for_each(|entry| {
-        let first = bucket_of(entry.key().read(), change.buckets) == change.to[0];
-        entries[usize::from(!first)] += 1;
-    });
-    let second = if change.to[0] == change.to[1] { 0 } else { places_for(entries[1]) };
-    ([places_for(entries[0]), second], change)
 }
 
 #[cfg(test)]
@@ -395,9 +271,7 @@ mod tests {
         for bucket in 0..5000 {
             assert_eq!(segment_of(bucket), next, "bucket {bucket}");
             let (segment, place) = next;
-            let last = place + 1 == buckets_before(segment).max(1);
-            next = if last { (segment + 1, 0) } else { (segment, place + 1) };
-            assert!(!last || buckets_before(segment + 1) == bucket + 1);
+            next = if place + 1 == buckets_in(segment) { (segment + 1, 0) } else { (segment, place + 1) };
         }
     }
 

@@ -5,6 +5,7 @@
 //! as many flips.
 
 use super::Marking;
+use crate::plan::bump::growth::Growth;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::trigger::PATIENCE;
@@ -19,7 +20,13 @@ const TELLING: u64 = 4 * CHUNK_UNITS as u64;
 
 impl Default for Marking {
     fn default() -> Self {
-        Marking { units: 0, left: 0, ns_per_unit: 10.0, units_per_object: 4.0, wait: PATIENCE, patience: PATIENCE }
+        Marking {
+            growth: Growth::default(),
+            ns_per_unit: 10.0,
+            units_per_object: 4.0,
+            wait: PATIENCE,
+            patience: PATIENCE,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
         self.give_memory_back(heap);
-        if heap.is_running() && self.marking.is_due(heap) {
+        if heap.is_running() && self.marking.growth.is_due(heap) {
             self.collect_or_count(heap);
         }
     }
@@ -57,7 +57,7 @@ impl DeferredDriver {
         let all = self.collect_within(heap, Slice::default(), usize::MAX);
         debug_assert!(all);
         self.update_poll(heap);
-        heap.statistics.freed_objects() - before
+        heap.freed_since(before)
     }
 
     /// A step of an explicit collection: all of it, or, if that takes longer than `ns`, the heap counts from here on, and
@@ -90,7 +90,7 @@ impl DeferredDriver {
         let Some(freed) = collected.freed else { return false };
         self.stops.report.freed_by_mark = freed;
         self.stops.close_report(heap);
-        self.marking.note_collection(heap, collected.units);
+        self.marking.growth.note_collection(heap, collected.units);
         true
     }
 

@@ -67,6 +67,7 @@ impl Heap {
     /// An object begins to fade, or has come to its end; or a mark has come to another phase.
     pub(crate) fn note_what_fades(&mut self) {
         self.prompt.touched.asks_at_upgrades = self.upgrades_ask();
+        self.note_what_yields();
     }
 
     /// Whether an upgrade must ask for more than the object's header.

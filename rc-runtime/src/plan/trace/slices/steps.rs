@@ -12,8 +12,8 @@ use crate::plan::bump::collection::Survivors;
 const ARMED_AT_ONCE: u64 = 1 << 20;
 /// Units of a block whose bits are set, cleared or looked at.
 const BITS_UNITS: i64 = 4;
-/// Units of a block that is swept.
-const SWEEP_UNITS: i64 = 8;
+/// Units of a block that is swept: its bits and those of the mark are read and written, a kibibyte of cold memory.
+const SWEEP_UNITS: i64 = 16;
 /// Bytes of the heap whose bits are set for a unit.
 const BYTES_PER_UNIT: u64 = 8192;
 
@@ -92,6 +92,7 @@ impl Heap {
         (slices.arms, slices.marks, slices.new_stamp) = (false, true, self.clock.epoch);
         (slices.blocks, slices.at) = (self.bump.blocks.owned.len(), 0);
         slices.allocated = (self.statistics.allocated_objects, self.statistics.allocated_bytes);
+        self.note_what_yields();
         self.set_mark_phase(MarkPhase::Discovers);
         self.show_open_objects();
     }
@@ -112,6 +113,7 @@ impl Heap {
         let slices = &mut self.trace.slices;
         (slices.marks, slices.judges) = (false, false);
         (slices.at, slices.walk) = (0, HeapWalk::default());
+        self.note_what_yields();
     }
 
     /// Sweeps a large object or a block. Returns what that cost; `None` when all are swept.
@@ -123,7 +125,7 @@ impl Heap {
                 self.trace.slices.large_bytes += survivors.bytes - before;
                 MARK.clear(object.granule());
             }
-            return Some(SWEEP_UNITS);
+            return Some(SWEEP_UNITS + self.large.leaving.take_units());
         }
         let (at, epoch) = (self.trace.slices.at, self.trace.slices.new_stamp);
         let Some(&block) = self.bump.blocks.owned.get(at) else { return self.bump.blocks.give_some_back() };
@@ -165,7 +167,7 @@ impl Heap {
         self.count_survivors(survivors, large_bytes, allocated);
         self.judge_fragmentation(survivors.young);
         self.trace.slices = Slices::default();
-        self.statistics.freed_objects() - before
+        self.freed_since(before)
     }
 
     /// Gives the collection up: another follows in the same stop. So many `survivors` were found.

@@ -267,7 +267,7 @@ impl Heap {
         let finalizers = &mut heap.services.finalizers;
         finalizers.done.append(&mut finalizers.later);
         (finalizers.collecting, finalizers.collect_wanted) = (false, false);
-        heap.statistics.freed_objects() - freed
+        heap.freed_since(freed)
     }
 
     /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized

@@ -1,0 +1,76 @@
+//! How much is allocated between two collections that mark from the roots.
+//!
+//! A collection costs what lives, so the heap may grow by what lives before the next: then a mark follows at most about
+//! one reference for each that the program has made since, however large the heap is (Jones, Hosking & Moss, *The
+//! Garbage Collection Handbook*, §10). And it may grow by so much for each unit of the last collection that collections take a small part of
+//! the time: a mebibyte at least, an epoch at most. Where next to nothing lives they are nearly free, and the heap need not be
+//! large. Who says how long epochs are has that length.
+
+use crate::account;
+use tally_heap::Heap;
+use tally_heap::memory::range::BLOCK_BYTES;
+
+/// Bytes for a unit of a collection. A unit takes about 10 ns, and a program a nanosecond for a byte or two.
+const BYTES_PER_UNIT: u64 = 128 * account::BYTES_PER_UNIT;
+/// No epoch is shorter. What a collection costs whatever lives is a hundredth of the time in which so much is allocated.
+const SHORTEST: u64 = 32 * BLOCK_BYTES;
+
+/// When the next collection is due.
+#[derive(Debug, Default)]
+pub(in crate::plan) struct Growth {
+    /// Units of the last collection.
+    units: u64,
+    /// Bytes of objects that it has left.
+    left: u64,
+}
+
+impl Growth {
+    /// Notes the end of a collection that has taken so many units.
+    pub(in crate::plan) fn note_collection(&mut self, heap: &Heap, units: u64) {
+        (self.units, self.left) = (units, heap.statistics.live_bytes);
+    }
+
+    /// Bytes to allocate from one collection to the next.
+    pub(in crate::plan) fn due_at(&self, heap: &Heap) -> u64 {
+        let epoch = heap.options().epoch_bytes;
+        let length = match heap.options().epoch_grows {
+            true => self.units.saturating_mul(BYTES_PER_UNIT).clamp(SHORTEST.min(epoch), epoch),
+            false => epoch,
+        };
+        length.max(self.left)
+    }
+
+    /// Whether so much has been allocated.
+    pub(in crate::plan) fn is_due(&self, heap: &Heap) -> bool {
+        heap.clock.given_bytes >= self.due_at(heap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mutator;
+    use tally_heap::HeapOptions;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn epochs_are_short_where_marks_cost_next_to_nothing() {
+        const MIB: u64 = 1 << 20;
+        for (grows, units, left, due) in [
+            (true, 0, 0, MIB),
+            (true, 8192, MIB, 4 * MIB),
+            (true, 1 << 20, 5 * MIB, 8 * MIB),
+            (true, 1 << 20, 11 * MIB, 11 * MIB),
+            (false, 0, MIB, 8 * MIB),
+        ] {
+            let options = HeapOptions { epoch_grows: grows, ..HeapOptions::default() };
+            // SAFETY: [HELD] nothing is allocated.
+            let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
+            let growth = Growth { units, left };
+            mutator.heap().clock.given_bytes = due - 1;
+            assert!(!growth.is_due(mutator.heap()), "{grows} {units} {left}");
+            mutator.heap().clock.given_bytes = due;
+            assert!(growth.is_due(mutator.heap()), "{grows} {units} {left}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Allocation sites of modules that come and go: their names are kept, and code that lies where other code was has names of its own.
+
+use crate::boundaries::program::options;
+
+use tally_compiled::abi::alloc_site::tally_record_alloc_sites;
+use tally_compiled::abi::thread_heap;
+use tally_heap::ObjectRef;
+use tally_heap::services::alloc_site::text_of_site;
+use tally_llvm::jit::Session;
+use tally_llvm::pipeline::CompileOptions;
+
+const KEEPER: &str = r#"
+@kept = global ptr null
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+define void @keep(ptr %object) gc "refcount" {
+  call void @llvm.gcwrite(ptr %object, ptr @kept, ptr @kept)
+  ret void
+}
+"#;
+
+fn maker(function: &str) -> String {
+    format!(
+        r#"
+@Node = external constant i8
+!tally.types = !{{!0}}
+!0 = !{{ptr @Node, !"size", i64 16, !"refs", !{{i32 0}}}}
+declare ptr @tally_new(ptr)
+define ptr @{function}() gc "refcount" {{
+  %object = call ptr @tally_new(ptr @Node)
+  ret ptr %object
+}}
+"#
+    )
+}
+
+fn site(object: u64) -> String {
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [HEADER] an object that a global variable holds.
+    let site = heap.alloc_site(unsafe { ObjectRef::from_address(object) });
+    text_of_site(&site.expect("every object is recorded"))
+}
+
+#[test]
+fn site_of_a_module_that_is_removed_keeps_its_names() {
+    let test = || {
+        let mut session = Session::new(CompileOptions { names: true, ..options() }).unwrap();
+        // SAFETY: the suite's own module, which has the type with which it is called.
+        let keep: unsafe extern "C" fn(u64) = unsafe {
+            session.add("keeper", KEEPER.as_bytes()).unwrap();
+            std::mem::transmute(session.lookup("keep").unwrap())
+        };
+        // SAFETY: called as `tally.h` says.
+        unsafe { tally_record_alloc_sites(1) };
+        let mut made = |function: &str| {
+            // SAFETY: the suite's own module; its function has returned when it is removed, and a result is kept before the next safepoint.
+            unsafe {
+                let module = session.add(function, maker(function).as_bytes()).unwrap();
+                let make: unsafe extern "C" fn() -> u64 = std::mem::transmute(session.lookup(function).unwrap());
+                let object = make();
+                keep(object);
+                session.remove(module).unwrap();
+                object
+            }
+        };
+        for function in ["first", "second", "third"] {
+            let object = made(function);
+            assert_eq!(site(object), format!("in `{function}`"));
+        }
+        // SAFETY: borrowed for this statement alone.
+        let totals = unsafe { thread_heap() }.alloc_sites();
+        let mut named: Vec<String> = totals.iter().map(|row| text_of_site(&row.site)).collect();
+        named.sort();
+        assert_eq!(named, ["in `first`", "in `second`", "in `third`"]);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { keep(0) };
+    };
+    std::thread::spawn(test).join().unwrap();
+}
