@@ -9,7 +9,6 @@
 //! roots hold. If there are none, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
-pub(crate) mod driver;
 pub(crate) mod overflow_message;
 pub mod stack_overflow;
 
@@ -30,10 +29,11 @@ pub(crate) fn make() -> Box<Heap> {
     let count_objects = asked.count_objects || crate::module::registry::counts_are_wanted();
     let options = HeapOptions { plan, count_objects, ..asked };
     // SAFETY: [HELD] the program's code is compiled by the rules; its roots are on the stack that is given.
-    let mut heap = match unsafe { Heap::new(options, driver::make(plan, Box::new(StackRoots::default()))) } {
-        Ok(heap) => heap,
-        Err(error) => fatal::stop(STATUS_MEMORY, &error),
-    };
+    let mut heap =
+        match unsafe { Heap::new(options, crate::module::driver::make(plan, Box::new(StackRoots::default()))) } {
+            Ok(heap) => heap,
+            Err(error) => fatal::stop(STATUS_MEMORY, &error),
+        };
     // SAFETY: the key is valid; the heap stays at this address until `thread_ended` gets it back.
     if unsafe { libc::pthread_setspecific(key(), (&raw mut *heap).cast()) } != 0 {
         fatal::stop(STATUS_MEMORY, "no memory for a thread's heap");

@@ -2,7 +2,7 @@
 //!
 //! The emitter writes it in place of LLVM's section ([`writer`]); `frame_table` looks return addresses up in it where it
 //! lies. It has no absolute address, so it is read-only and shared between processes, and nothing is made of it at
-//! load. `[MAP]` The writer checks the whole and puts a [`seal`] on it, which [`read`] compares. A map without a seal is checked by
+//! load. `[MAP]` The writer checks the whole and puts a seal on it, which [`read`] compares. A map without a seal is checked by
 //! [`read`], in time and memory in proportion to its bytes. Nothing looks outside the slice: what reads a map later repeats the checks of what
 //! it touches.
 //!
@@ -116,6 +116,14 @@ fn parts(bytes: &[u8]) -> Result<CompactMap<'_>, CompactError> {
     })
 }
 
+/// The seal that a map of that many groups should have; `None` for bytes that are too few.
+fn seal_of(map: &[u8], groups: usize) -> Option<u64> {
+    let sealed = map.get(..map.len().checked_sub(8)?)?;
+    let (header, rest) = sealed.split_at_checked(HEADER_BYTES)?;
+    let (groups, rest) = rest.split_at_checked(groups.checked_mul(GROUP_BYTES)?)?;
+    Some(seal::of(header, groups, rest))
+}
+
 /// A map that [`read`] has checked.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactMap<'a> {
@@ -192,7 +200,7 @@ impl<'a> CompactMap<'a> {
     /// The number of calls, if the seal is that of the bytes.
     fn sealed_calls(&self) -> Result<usize, CompactError> {
         let seal = self.bytes.last_chunk().map(|&seal| u64::from_le_bytes(seal));
-        if seal.is_none() || seal != seal::of(self.bytes, self.groups().len()) {
+        if seal.is_none() || seal != seal_of(self.bytes, self.groups().len()) {
             return Err(CompactError::Seal);
         }
         word(self.bytes, self.bytes.len() - SEAL_BYTES).map(|calls| calls as usize)

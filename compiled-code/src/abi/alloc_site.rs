@@ -47,6 +47,7 @@ type VisitTotals = unsafe extern "C" fn(*const CSiteTotals, *mut c_void);
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_record_alloc_sites(bytes: u64) {
+    leaf!(tally_record_alloc_sites);
     // SAFETY: [ALONE] borrowed for this function alone.
     let heap = unsafe { thread_heap() };
     heap.record_alloc_sites((bytes != 0).then_some(bytes));
@@ -60,6 +61,7 @@ pub unsafe extern "C" fn tally_record_alloc_sites(bytes: u64) {
 /// `object` is a reference, null, or lies outside the heap; `visit` may be called with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_alloc_site(word: u64, visit: Option<VisitSite>, context: *mut c_void) -> i32 {
+    leaf!(tally_alloc_site);
     // SAFETY: [ALONE] nothing of the program is called while it is borrowed.
     let heap = unsafe { thread_heap() };
     // SAFETY: [HEADER] a reference, by the caller's promise.
@@ -86,6 +88,7 @@ pub unsafe extern "C" fn tally_alloc_site(word: u64, visit: Option<VisitSite>, c
 /// `visit` may be called with `context`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_alloc_sites(visit: Option<VisitTotals>, context: *mut c_void) -> u64 {
+    leaf!(tally_alloc_sites);
     // SAFETY: [ALONE] borrowed for this statement alone.
     let totals = unsafe { thread_heap() }.alloc_sites();
     if let Some(visit) = visit {

@@ -9,7 +9,6 @@ use crate::module::record::{
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
 use crate::stack::anchor::beginning_here;
-use crate::thread::driver;
 use stack_roots::Lookup;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -120,7 +119,7 @@ pub enum ModuleError {
 /// # Safety
 /// `module` and everything it points to stays valid until [`unregister`].
 pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
-    driver::provide_all();
+    crate::module::driver::provide_all();
     // SAFETY: by the caller's promise.
     unsafe { add(module) }
 }
@@ -220,7 +219,7 @@ pub(crate) fn register_uncounted(key: u64, name: String) -> Result<(), ModuleErr
     if let Some((other, other_module)) = other_plan(plan) {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
-    driver::provide(plan, tally_collector::plan::trace::make_driver);
+    crate::module::driver::provide(plan, tally_collector::plan::trace::make_driver);
     note_writes(false);
     modules_mut()
         .insert(key, Registered { descriptors: vec![], plan, counts: false, name, names: 0, calls: OnceLock::new() });

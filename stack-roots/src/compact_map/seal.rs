@@ -7,23 +7,20 @@
 //! What a linker fills in, the places of groups, is left out. Each step maps words to numbers one to one, so a change within one word is always
 //! found, and others but for one in 2⁶⁴.
 
-use super::{GROUP_BYTES, HEADER_BYTES};
-
 /// Bytes at the end of a sealed map: u32 calls, u32 0, u64 seal.
 pub(super) const SEAL_BYTES: usize = 16;
 
-/// The seal of a map of that many groups; `None` for bytes that are too few. The last eight are the place of the seal.
-pub(super) fn of(map: &[u8], groups: usize) -> Option<u64> {
-    let sealed = map.get(..map.len().checked_sub(8)?)?;
-    let (header, rest) = sealed.split_at_checked(HEADER_BYTES)?;
-    let (groups, rest) = rest.split_at_checked(groups.checked_mul(GROUP_BYTES)?)?;
+/// Bytes of a group: its place, then its first chunk.
+const GROUP_BYTES: usize = 8;
+
+/// The seal of a map by its header, its groups, and what follows up to the place of the seal.
+pub(super) fn of(header: &[u8], groups: &[u8], rest: &[u8]) -> u64 {
     let mut lanes = [1, 2, 3, 4];
     words(header, &mut lanes);
-    // A group's first chunk, without its place.
     let firsts = groups.chunks_exact(GROUP_BYTES).filter_map(|group| group.last_chunk());
     lanes[0] = firsts.fold(lanes[0], |lane, &first| mix(lane, u64::from(u32::from_le_bytes(first))));
     words(rest, &mut lanes);
-    Some(lanes.into_iter().fold(0, mix))
+    lanes.into_iter().fold(0, mix)
 }
 
 /// Takes up words, four at a time beside each other: a multiplication waits for the one before it.

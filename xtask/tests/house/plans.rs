@@ -13,11 +13,13 @@ const ASKING: [&str; 5] =
 /// Of those: here a heap has its plan, and its verbs ask.
 const OF_HEAPS: [&str; 3] = ["rc-runtime/src/", "cycle-detector/src/", "compiled-code/src/"];
 /// Where a plan may be named there, and why.
-const NAMED_IN: [(&str, &str); 5] = [
+const NAMED_IN: [(&str, &str); 7] = [
     ("rc-runtime/src/plan.rs", "the plans, and their names outside"),
     ("rc-runtime/src/plan/verbs/", "the verbs"),
     ("rc-runtime/src/heap/options.rs", "the plan of a heap without options"),
-    ("cycle-detector/src/mutator.rs", "a heap gets its driver"),
+    ("cycle-detector/src/plan.rs", "a heap gets its driver"),
+    ("compiled-code/src/module/driver.rs", "a program has the drivers of its plan"),
+    ("compiled-code/src/program.rs", "a module is registered by the function of its plan"),
     ("compiled-code/src/module/registry.rs", "code that nothing counts is of the trace plan"),
 ];
 const PLANS: [&str; 3] = ["Plan::Deferred", "Plan::Prompt", "Plan::Trace"];
