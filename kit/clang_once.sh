@@ -27,7 +27,9 @@ link() {
     [ -n "$objects" ] && [ -f "$library" ] && [ -n "$output" ] || exec "$clang" "$@"
     stripped=$CLANG_ONCE/$(echo "$library" | tr / _)
     [ -f "$stripped" ] || { objcopy --strip-debug "$library" "$stripped.$$" && mv "$stripped.$$" "$stripped"; } || exec "$clang" "$@"
-    command=$CLANG_ONCE/link$(echo "$flags" | tr ' /' '__')
+    # Some symbols' names are longer than a file's may be.
+    key=$(echo "$flags" | sha256sum)
+    command=$CLANG_ONCE/link-${key%% *}
     if [ ! -f "$command" ]; then
         # Words that stand where objects, library and output do.
         : >"$CLANG_ONCE/INPUTS.o"

@@ -116,3 +116,27 @@ fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
     assert_eq!(least, 0, "the mark began");
     m.verify().expect("a sound heap");
 }
+
+/// Under the plans that collect by marks, in one stop or in slices, epochs are short while next to nothing lives, unless the program has said how
+/// long they are to be.
+#[test]
+fn heap_in_which_next_to_nothing_lives_stays_small() {
+    const MIB: u64 = 1 << 20;
+    for (plan, pause_goal_ns) in [(Plan::Deferred, None), (Plan::Trace, None), (Plan::Trace, Some(1_000_000))] {
+        for (grows, least, most) in [(true, 0, 2 * MIB), (false, 4 * MIB, 10 * MIB)] {
+            let options =
+                HeapOptions { plan, pause_goal_ns, epoch_grows: grows, mark_ns: 1_000_000, ..HeapOptions::default() };
+            let mut m = new_mutator(options).expect("address space");
+            let mut peak = 0;
+            while m.statistics().allocated_bytes < 64 * MIB {
+                for _ in 0..1000 {
+                    m.allocate(type_of(&PAIR)).expect("memory");
+                    m.poll();
+                }
+                m.heap().count_hole();
+                peak = peak.max(m.heap().used_bytes());
+            }
+            assert!((least..most).contains(&peak), "{plan:?} {pause_goal_ns:?} {grows}: {peak} bytes");
+        }
+    }
+}

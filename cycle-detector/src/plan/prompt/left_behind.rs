@@ -1,4 +1,4 @@
-//! Zeal: counts that frames which `longjmp` has skipped leave behind.
+//! Zeal: counts that frames which `longjmp` or an exception has skipped leave behind.
 //!
 //! Such a frame never releases what its roots counted, and which roots those were is not known: the frame is gone when the program
 //! lands. So the first recount after a landing believes each count as it finds it, and notes how much of it no object accounts for.
@@ -14,10 +14,10 @@
 //! roots that each frame counts at every call, not only at those that stop.
 
 //!
-//! Landings in managed code are told (`tally_landed`). Where native code has called `setjmp` and the frames above it, nothing is: there a
-//! recount that finds less native code on the stack than the last one did counts as one after a landing, although most such code has
-//! returned. What a look did not see come is not seen to go, so after a jump between two looks that zeal's pace puts far apart
-//! counts may still be taken for wrong.
+//! Landings in managed code are told (`tally_landed`). Where native code has called `setjmp`, or catches, and the frames above it,
+//! nothing is: there a recount that finds less native code on the stack than the last one did counts as one after a landing, although
+//! most such code has returned. What a look did not see come is not seen to go. So once native code was seen between managed frames, each recount
+//! counts as one after a landing before which zeal's pace has left looks out.
 
 use std::collections::HashMap;
 use tally_heap::ObjectRef;
@@ -30,6 +30,10 @@ pub(crate) struct LeftBehind {
     native_frames: u64,
     /// Calls of finalizers and callbacks among them.
     calls: u32,
+    /// Native code, not the runtime's own, was between managed frames at a recount.
+    has_seen_native_code: bool,
+    /// Since the last recount there was an epoch without one.
+    has_skipped: bool,
 }
 
 impl LeftBehind {
@@ -46,12 +50,19 @@ impl LeftBehind {
         self.bounds = unaccounted.filter_map(bound).collect();
     }
 
-    /// Whether native code has left the stack since the last recount; `native_frames` of its frames are there now. The runtime's own,
-    /// under `calls` calls of finalizers and callbacks, return.
+    /// An epoch of zeal is over without a recount.
+    pub(crate) fn recount_is_skipped(&mut self) {
+        self.has_skipped = true;
+    }
+
+    /// Whether native code has left the stack since the last recount, or may have; `native_frames` of its frames are there now. The
+    /// runtime's own, under `calls` calls of finalizers and callbacks, return.
     pub(super) fn native_code_has_left(&mut self, native_frames: u64, calls: u32) -> bool {
         let before = std::mem::replace(&mut self.native_frames, native_frames);
         let calls_before = std::mem::replace(&mut self.calls, calls);
-        native_frames < before && calls >= calls_before
+        self.has_seen_native_code |= native_frames > 0 && calls == 0;
+        let has_skipped = std::mem::take(&mut self.has_skipped);
+        native_frames < before && calls >= calls_before || self.has_seen_native_code && has_skipped
     }
 
     /// How much of an object's count may have been left behind.

@@ -75,10 +75,10 @@ impl PromptDriver {
                 self.prompt_mark(heap);
             }
             let in_flight = heap.prompt.protected.len() as u64;
-            if heap.services.finalizers.queue.is_empty()
-                && heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
-                && let Err(violation) = self.verify_running(heap, in_flight)
-            {
+            let looks = heap.zeal.as_ref().is_some_and(|zeal| zeal.looks());
+            if !looks || !heap.services.finalizers.queue.is_empty() {
+                self.left_behind.recount_is_skipped();
+            } else if let Err(violation) = self.verify_running(heap, in_flight) {
                 heap.violation(violation.invariant, &violation.what);
             }
         }

@@ -1,7 +1,8 @@
 //! The list of special objects, between two slices.
 
-use super::{end, finish, heap, node, rooted, take_snapshot};
+use super::{FINALIZED, MORTAL, end, finish, heap, node, rooted, take_snapshot};
 use tally_heap::mark_phase::MarkPhase;
+use tally_kit::nodes::type_of;
 
 /// A slice may end by the clock when the last of the dead is judged and the driver does not know it yet: it asks once more, after the
 /// program had its turn.
@@ -24,5 +25,23 @@ fn what_becomes_special_when_the_last_of_the_dead_is_judged_is_known_to_the_next
     m.set_root(root, None);
     m.collect();
     assert_eq!(m.read_weak(weak.slot(0)), None);
+    end(m);
+}
+
+/// A collection in one stop takes the object off the list of registered ones.
+#[test]
+fn finalizer_that_is_registered_again_after_a_collection_between() {
+    FINALIZED.set(0);
+    let mut m = heap();
+    let mortal = m.allocate(type_of(&MORTAL)).expect("memory");
+    let root = m.push_root(Some(mortal));
+    m.forget_finalizer(mortal);
+    m.collect();
+    assert!(m.register_finalizer(mortal));
+    m.set_root(root, None);
+    m.flip();
+    finish(&mut m);
+    (0..3).for_each(|_| m.poll());
+    assert_eq!(FINALIZED.get(), 1);
     end(m);
 }

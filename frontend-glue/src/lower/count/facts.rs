@@ -334,11 +334,14 @@ pub(super) fn is_direct_call(user: Value, function: Value, managed: &HandleSet<V
     })
 }
 
+/// Ends the name of a function whose result comes with a count, and beside which there is one of the old name.
+pub(in crate::lower) const OWNED: &str = ".owned";
+
 /// Makes the function of the old name, for all callers that do not know that a count comes with the result.
 fn wrap(builder: &Builder, function: Value, managed: &HandleSet<Value>) -> Value {
     let module = builder.module();
     let name = function.name();
-    function.set_name(&format!("{name}.owned"));
+    function.set_name(&format!("{name}{OWNED}"));
     let wrapper = module.add_function(&name, function.value_type());
     wrapper.copy_linkage_and_attributes(function);
     function.set_visibility(Visibility::Internal);

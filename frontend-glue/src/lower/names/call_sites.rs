@@ -8,9 +8,11 @@
 
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Builder, Value};
+use crate::lower::count::facts::OWNED;
 use crate::lower::entry_point::MANAGED_MAIN;
 use crate::lower::named_root::root_id;
 use stack_roots::SITE_ID;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Begins the names of functions that the lowering has added: reports leave their frames out.
@@ -19,18 +21,33 @@ const OWN: &str = "tally.";
 /// Numbers the calls of a module, and adds a line for each to `names`.
 pub(in crate::lower) fn number(builder: &Builder, identity: &str, names: &mut String) {
     let marker = builder.i64(SITE_ID);
-    for function in builder.module().functions().filter(|function| function.has_body()) {
-        let name = function.name();
-        let name = if name == MANAGED_MAIN { "main".to_owned() } else { name };
+    let defined = || builder.module().functions().filter(|function| function.has_body());
+    let all: HashSet<String> = defined().map(|function| function.name()).collect();
+    for function in defined() {
+        let name = name_in_source(function, &all);
         if name.starts_with(OWN) {
             continue;
         }
-        let calls: Vec<Call> = function.calls().filter(|call| is_safepoint(*call)).collect();
+        let body = format!("{name}{OWNED}");
+        let calls: Vec<Call> =
+            function.calls().filter(|call| is_safepoint(*call) && call.callee().name() != body).collect();
         for (index, call) in calls.into_iter().enumerate() {
             let number = root_id(identity, &name, "call", index);
             write_line(names, number, &name, call.value());
             call.rebuild(builder, &[marker, builder.i64(number)]);
         }
+    }
+}
+
+/// The name that the programmer gave the function.
+fn name_in_source(function: Value, all: &HashSet<String>) -> String {
+    let name = function.name();
+    if name == MANAGED_MAIN {
+        return "main".to_owned();
+    }
+    match name.strip_suffix(OWNED).filter(|plain| function.is_internal() && all.contains(*plain)) {
+        Some(plain) => plain.to_owned(),
+        None => name,
     }
 }
 

@@ -76,6 +76,56 @@ fn cpp_exceptions_unwind_managed_frames_and_their_roots_are_gone() {
     runs_in(&folder, "3600\n");
 }
 
+/// A list that lives, so that zeal looks over the heap now and then, and exceptions that native code catches meanwhile.
+const THROWN_OFTEN: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+void thrower(long value);
+long attempt(long depth, long value);
+__attribute__((noinline)) long middle(long depth, long value) {
+    Node *node = TALLY_NEW(Node);
+    TALLY_ROOT(node);
+    node->value = depth;
+    if (depth == 0) thrower(value); else middle(depth - 1, value);
+    return node->value;
+}
+int main(void) {
+    Node *list = NULL;
+    TALLY_ROOT(list);
+    for (long i = 0; i < 400; i++) {
+        Node *node = TALLY_NEW(Node);
+        TALLY_WRITE(node, next, list);
+        list = node;
+    }
+    long caught = 0;
+    for (long i = 0; i < 300; i++) {
+        caught += attempt(i % 60, i);
+        TALLY_NEW(Node);
+    }
+    printf("%ld\n", caught);
+}
+"#;
+
+const CATCHES: &str = r#"
+extern "C" long middle(long depth, long value);
+extern "C" void thrower(long value) { if (value % 3) throw value; }
+extern "C" long attempt(long depth, long value) {
+    try { return middle(depth, value) == depth ? 0 : 1000000; } catch (long thrown) { return thrown == value ? 1 : 1000000; }
+}
+"#;
+
+/// What frames of the prompt plan leave behind that an exception has skipped, between two of zeal's recounts.
+#[test]
+fn cpp_exceptions_that_are_caught_between_two_recounts_of_zeal() {
+    let folder = Folder::with(&[("native.cpp", CATCHES), ("program.c", THROWN_OFTEN)]);
+    for level in ["0", "2"] {
+        let ran = folder.tally(&["run", "--opt", level, "--zeal", "program.c", "native.cpp"]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), "200\n"), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn exception_that_nobody_catches_ends_in_the_words_of_cpp() {
     let thrown = THROWN_AT.replace("descend(9);", "descend(30);");

@@ -75,7 +75,10 @@ impl Heap {
         listed.iter().for_each(|object| object.remove_flags(flag::FOUND));
         listed.retain(|object| {
             let is_first = object.needs_finalizer() && !object.has(flag::FOUND);
-            object.add_flags(flag::FOUND);
+            // Nothing would take it back from what leaves the list.
+            if is_first {
+                object.add_flags(flag::FOUND);
+            }
             is_first
         });
         listed.iter().for_each(|object| object.remove_flags(flag::FOUND));
