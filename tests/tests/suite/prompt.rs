@@ -190,6 +190,16 @@ fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
     }
 }
 
+/// A loop that changes what a root holds after the code behind it was looked at.
+#[test]
+fn result_that_is_the_parameter_or_what_a_loop_made_is_the_right_one() {
+    for level in LEVELS {
+        let output = run_prompt(&["--opt", level, "--leak-check"], "parameter_or_new_object.c", &[]);
+        let right = (output.status.code(), text(&output).as_str()) == (Some(0), "-1 1 2 2 1 2 \n");
+        assert!(right, "--opt {level}: {}", describe(&output));
+    }
+}
+
 /// Roots that callees in the same module store to: each store is named to the runtime, and no drain walks the stack for their
 /// sake. What a store replaces dies at the next statement that calls, however deep that is.
 #[test]

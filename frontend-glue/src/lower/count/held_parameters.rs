@@ -121,9 +121,10 @@ fn contents(callees: &Callees, function: Value, roots: &[Root]) -> Contents {
             into.iter_mut().zip(from).for_each(|(mine, theirs)| *mine = mine.filter(|_| *mine == *theirs));
         };
         flow.solve(Direction::Forward, &entry, merge, |block, mut state| {
-            flow.blocks[block].instructions().for_each(|it| contents.pass(&simple, &mut state, it));
+            flow.blocks[block].instructions().for_each(|it| contents.pass(&simple, &before, &mut state, it));
             state
         });
+        contents.note_phis(&flow, &before);
         if contents.same == before {
             return contents;
         }
@@ -133,19 +134,37 @@ fn contents(callees: &Callees, function: Value, roots: &[Root]) -> Contents {
 
 impl Contents {
     /// The parameter that all values of a phi are, but for itself.
-    fn one_parameter(&self, phi: Value) -> Option<Value> {
-        let values = phi.incoming().into_iter().map(|(value, _)| self.same.get(&value).copied().unwrap_or(value));
+    fn one_parameter(known: &HandleMap<Value, Value>, phi: Value) -> Option<Value> {
+        let values = phi.incoming().into_iter().map(|(value, _)| known.get(&value).copied().unwrap_or(value));
         let mut others = values.filter(|&value| value != phi);
         let first = others.next().filter(|value| value.is_argument())?;
         others.all(|value| value == first).then_some(first)
     }
 
-    fn pass(&mut self, simple: &HandleMap<Value, usize>, state: &mut [Option<Value>], instruction: Value) {
+    /// Recursion that became a loop hands the parameter to itself.
+    fn note_phis(&mut self, flow: &Flow, known: &HandleMap<Value, Value>) {
+        let phis = flow.blocks.iter().flat_map(|block| block.instructions()).filter(|it| it.is(Opcode::LLVMPHI));
+        for phi in phis {
+            if let Some(parameter) = Self::one_parameter(known, phi) {
+                self.same.insert(phi, parameter);
+            }
+        }
+    }
+
+    /// What is `known` is what the last round has found: within a round a block may have been passed with contents that a loop turned out to
+    /// change, and what follows from them is not revised everywhere.
+    fn pass(
+        &mut self,
+        simple: &HandleMap<Value, usize>,
+        known: &HandleMap<Value, Value>,
+        state: &mut [Option<Value>],
+        instruction: Value,
+    ) {
         match instruction.opcode() {
             Some(Opcode::LLVMStore) => {
                 if let Some(&slot) = simple.get(&instruction.operand(1)) {
                     let value = instruction.operand(0);
-                    state[slot] = Some(self.same.get(&value).copied().unwrap_or(value));
+                    state[slot] = Some(known.get(&value).copied().unwrap_or(value));
                 }
             }
             Some(Opcode::LLVMLoad) => {
@@ -159,11 +178,6 @@ impl Contents {
                     }
                 }
             }
-            // Recursion that became a loop hands the parameter to itself.
-            Some(Opcode::LLVMPHI) => match self.one_parameter(instruction) {
-                Some(parameter) => _ = self.same.insert(instruction, parameter),
-                None => _ = self.same.remove(&instruction),
-            },
             _ => {
                 if let Some(call) = instruction.as_call() {
                     self.at_calls.insert(call, state.iter().copied().flatten().collect());
