@@ -127,6 +127,22 @@ impl Flow {
     }
 }
 
+/// Repeats a round of [`Flow::solve`] whose transfer function asks for facts that it finds itself, about values of any block, until a round
+/// finds what the one before has found. `round` gets what the last one has found, and nothing else may be asked for: within a round a block is
+/// passed with states that a loop turns out to change, and of what follows from them elsewhere not all is passed again. Returns the facts;
+/// `None` after `most` rounds.
+pub(crate) fn solve_in_rounds<F: Default + PartialEq>(most: usize, mut round: impl FnMut(&F) -> F) -> Option<F> {
+    let mut known = F::default();
+    for _ in 0..most {
+        let found = round(&known);
+        if found == known {
+            return Some(found);
+        }
+        known = found;
+    }
+    None
+}
+
 /// A function's flow, computed at its first use: most functions need it once, many never.
 #[derive(Debug)]
 pub(crate) struct LazyFlow {

@@ -200,6 +200,16 @@ fn result_that_is_the_parameter_or_what_a_loop_made_is_the_right_one() {
     }
 }
 
+/// The same of a root whose count would go to a field that gets another object.
+#[test]
+fn count_of_a_root_is_given_to_no_other_object_where_a_loop_changes_what_it_holds() {
+    for level in LEVELS {
+        let output = run_prompt(&["--opt", level, "--leak-check"], "content_that_a_loop_changes.c", &[]);
+        let right = (output.status.code(), text(&output).as_str()) == (Some(0), "0 4 67 637 5770 1 3 1\n");
+        assert!(right, "--opt {level}: {}", describe(&output));
+    }
+}
+
 /// Roots that callees in the same module store to: each store is named to the runtime, and no drain walks the stack for their
 /// sake. What a store replaces dies at the next statement that calls, however deep that is.
 #[test]

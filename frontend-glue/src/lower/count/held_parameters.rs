@@ -19,7 +19,7 @@
 use super::facts::{Effect, Facts};
 use super::slots;
 use crate::analysis::callee::{Callee, Callees};
-use crate::analysis::flow::{Direction, Flow};
+use crate::analysis::flow::{Direction, Flow, solve_in_rounds};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
@@ -114,22 +114,20 @@ fn contents(callees: &Callees, function: Value, roots: &[Root]) -> Contents {
     }
     let flow = Flow::of(function);
     let mut contents = nothing();
-    for _ in 0..ROUNDS_MAX {
-        let before = contents.same.clone();
+    let found = solve_in_rounds(ROUNDS_MAX, |known| {
+        contents = nothing();
         let entry: Vec<Option<Value>> = vec![None; simple.len()];
         let merge = |into: &mut Vec<Option<Value>>, from: &Vec<Option<Value>>| {
             into.iter_mut().zip(from).for_each(|(mine, theirs)| *mine = mine.filter(|_| *mine == *theirs));
         };
         flow.solve(Direction::Forward, &entry, merge, |block, mut state| {
-            flow.blocks[block].instructions().for_each(|it| contents.pass(&simple, &before, &mut state, it));
+            flow.blocks[block].instructions().for_each(|it| contents.pass(&simple, known, &mut state, it));
             state
         });
-        contents.note_phis(&flow, &before);
-        if contents.same == before {
-            return contents;
-        }
-    }
-    nothing()
+        contents.note_phis(&flow, known);
+        contents.same.clone()
+    });
+    if found.is_some() { contents } else { nothing() }
 }
 
 impl Contents {
@@ -151,8 +149,6 @@ impl Contents {
         }
     }
 
-    /// What is `known` is what the last round has found: within a round a block may have been passed with contents that a loop turned out to
-    /// change, and what follows from them is not revised everywhere.
     fn pass(
         &mut self,
         simple: &HandleMap<Value, usize>,

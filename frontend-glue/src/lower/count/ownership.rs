@@ -40,7 +40,7 @@ use super::facts::Facts;
 use super::operation::Operations;
 use super::settled_roots::PrivateRoots;
 use crate::analysis::callee::Callees;
-use crate::analysis::flow::{Direction, Flow};
+use crate::analysis::flow::{Direction, Flow, solve_in_rounds};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::bit_set::BitSet;
@@ -121,6 +121,7 @@ impl Ownership<'_> {
             numbers,
             temporaries,
             same: HandleMap::default(),
+            known: HandleMap::default(),
             soon_gone: if self.patterns.last_use { self.soon_gone() } else { HandleMap::default() },
             overwritten: if self.patterns.last_use { self.overwritten() } else { Vec::new() },
             arrivals: self.arrivals(),
@@ -137,17 +138,12 @@ impl Ownership<'_> {
             pending: false,
         };
         let mut starts = Vec::new();
-        for round in 0..=ROUNDS_MAX {
-            if round == ROUNDS_MAX {
-                return None;
-            }
-            let before = walk.same.clone();
+        solve_in_rounds(ROUNDS_MAX, |known: &HandleMap<Value, Value>| {
+            (walk.known, walk.same) = (known.clone(), HandleMap::default());
             starts =
                 self.flow.solve(Direction::Forward, &entry, State::merge, |block, state| walk.through(block, state));
-            if walk.same == before {
-                break;
-            }
-        }
+            walk.same.clone()
+        })?;
         Some(walk.write_down(&starts))
     }
 

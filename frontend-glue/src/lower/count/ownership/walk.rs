@@ -28,8 +28,9 @@ pub(super) struct Walk<'a> {
     /// Temporaries are numbered in the order of the program.
     pub(super) numbers: HandleMap<Value, usize>,
     pub(super) temporaries: Vec<Value>,
-    /// Loads of a root whose content is known, and that content.
+    /// Loads of a root whose content is known, and that content: what this round finds, and what the last one has found.
     pub(super) same: HandleMap<Value, Value>,
+    pub(super) known: HandleMap<Value, Value>,
     pub(super) soon_gone: HandleMap<Value, BitSet>,
     /// By block: roots that are overwritten before the next safepoint.
     pub(super) overwritten: Vec<BitSet>,
@@ -61,7 +62,7 @@ impl Walk<'_> {
 
     /// The value behind a load of a root.
     pub(super) fn canonical(&self, value: Value) -> Value {
-        self.same.get(&value).copied().unwrap_or(value)
+        self.known.get(&value).copied().unwrap_or(value)
     }
 
     /// The number of the temporary that the value is, if it still holds its count.
