@@ -21,6 +21,7 @@ use crate::abi::thread_heap;
 use crate::arch::tally_call_managed;
 use crate::module::driver;
 use crate::module::record::ModuleRecord;
+use crate::module::registry::{self, ModuleError};
 use crate::program::options::RunOptions;
 use crate::program::statistics_report::sites::Sites;
 use crate::stack::coroutine::leave;
@@ -93,7 +94,7 @@ pub(crate) fn make_heap() -> Box<Heap> {
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     leaf!(tally_register_module);
     // SAFETY: by the caller's promise.
-    register_module(module, |module| unsafe { crate::module::registry::register(module) });
+    register_module(module, |module| unsafe { registry::register(module) });
 }
 
 /// `void tally_register_deferred(const tally_module *)`: called by the constructor of a module of the deferred plan.
@@ -104,7 +105,7 @@ pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
 pub unsafe extern "C" fn tally_register_deferred(module: *const ModuleRecord) {
     leaf!(tally_register_deferred);
     // SAFETY: by the caller's promise.
-    register_module(module, |module| unsafe { crate::module::registry::register_of(Plan::Deferred, module) });
+    unsafe { register_of(Plan::Deferred, module) };
 }
 
 /// `void tally_register_prompt(const tally_module *)`: called by the constructor of a module of the prompt plan.
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn tally_register_prompt(module: *const ModuleRecord) {
     leaf!(tally_register_prompt);
     driver::provide(Plan::Prompt, plan::prompt::make_driver);
     // SAFETY: by the caller's promise.
-    register_module(module, |module| unsafe { crate::module::registry::register_of(Plan::Prompt, module) });
+    unsafe { register_of(Plan::Prompt, module) };
 }
 
 /// `void tally_register_trace(const tally_module *)`: called by the constructor of a module of the trace plan.
@@ -128,14 +129,21 @@ pub unsafe extern "C" fn tally_register_trace(module: *const ModuleRecord) {
     leaf!(tally_register_trace);
     driver::provide(Plan::Trace, plan::trace::make_driver);
     // SAFETY: by the caller's promise.
-    register_module(module, |module| unsafe { crate::module::registry::register_of(Plan::Trace, module) });
+    unsafe { register_of(Plan::Trace, module) };
 }
 
-/// Has a module registered, and stops if it is refused, unless a host asks for the answer ([`registered_by`]).
-fn register_module<E: std::fmt::Display>(
-    module: *const ModuleRecord,
-    register: impl FnOnce(*const ModuleRecord) -> Result<(), E>,
-) {
+/// What the constructors of modules of a plan call. Its driver is provided.
+///
+/// # Safety
+/// As for [`tally_register_module`].
+unsafe fn register_of(plan: Plan, module: *const ModuleRecord) {
+    // SAFETY: by the caller's promise.
+    register_module(module, |module| unsafe { registry::register_of(plan, module) });
+}
+
+/// Has a module registered, and stops if it is refused, unless a host asks for the answer ([`registered_by`]). What registers modules of all plans
+/// names all collectors, so the callers say what does it.
+fn register_module(module: *const ModuleRecord, register: impl FnOnce(*const ModuleRecord) -> Result<(), ModuleError>) {
     if let Err(error) = tally_heap::memory::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
@@ -187,7 +195,7 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     leaf!(tally_unregister_module);
     if !EXITING.load(Ordering::Acquire) {
         // SAFETY: the module goes away now, with its code.
-        unsafe { crate::module::registry::unregister(module) };
+        unsafe { registry::unregister(module) };
     }
 }
 
@@ -310,7 +318,7 @@ fn exit_work() -> c_int {
         why_alive::report(heap, type_name, "at exit");
     }
     if options().log_cycles {
-        crate::module::registry::take_names();
+        registry::take_names();
         eprint!("{}", heap.cycle_report());
     }
     heap.retire_allocation();

@@ -3,7 +3,8 @@
 //! The lowering emits one [`ModuleRecord`] per module (symbol `tally.module`, internal) with three tables behind it,
 //! and a constructor that hands it to `tally_register_module`. Field by field the layout is the C view in `tally.h`.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
+use std::ptr::{null, null_mut};
 use tally_heap::descriptor::TypeDescriptor;
 
 /// The version of the layouts below.
@@ -38,6 +39,26 @@ pub struct ModuleRecord {
     pub roots: *const RootInfo,
     /// Names of fields and lines of roots, a C string or null: `names` says how it reads.
     pub names: *const c_char,
+}
+
+impl ModuleRecord {
+    /// The record of a module of the deferred plan without types, roots and stack maps.
+    pub const fn empty(name: &'static CStr) -> ModuleRecord {
+        ModuleRecord {
+            version: MODULE_VERSION,
+            flags: 0,
+            name: name.as_ptr(),
+            stack_maps: null(),
+            stack_maps_size: 0,
+            type_count: 0,
+            types: null_mut(),
+            global_count: 0,
+            globals: null(),
+            root_count: 0,
+            roots: null(),
+            names: null(),
+        }
+    }
 }
 
 /// A type's header word and cell size for inline allocation; filled at registration.

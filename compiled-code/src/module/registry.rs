@@ -454,24 +454,10 @@ unsafe fn slice_mut<'a, T>(pointer: *mut T, count: u64) -> &'a mut [T] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ptr::{null, null_mut};
 
     #[test]
     fn constructor_of_another_plan_than_its_record_is_refused() {
-        let record = ModuleRecord {
-            version: MODULE_VERSION,
-            flags: MODULE_FLAG_PROMPT,
-            name: c"list".as_ptr(),
-            stack_maps: null(),
-            stack_maps_size: 0,
-            type_count: 0,
-            types: null_mut(),
-            global_count: 0,
-            globals: null(),
-            root_count: 0,
-            roots: null(),
-            names: null(),
-        };
+        let record = ModuleRecord { flags: MODULE_FLAG_PROMPT, ..ModuleRecord::empty(c"list") };
         // SAFETY: a record without tables, which stays until it is refused.
         let refused = unsafe { register_of(Plan::Trace, &raw const record) }.unwrap_err().to_string();
         assert_eq!(

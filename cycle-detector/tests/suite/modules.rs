@@ -13,20 +13,7 @@ use tally_kit::nodes::new_mutator;
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 
 fn record() -> ModuleRecord {
-    ModuleRecord {
-        version: MODULE_VERSION,
-        flags: 0,
-        name: c"wrong.ll".as_ptr(),
-        stack_maps: null(),
-        stack_maps_size: 0,
-        type_count: 0,
-        types: null_mut(),
-        global_count: 0,
-        globals: null(),
-        root_count: 0,
-        roots: null(),
-        names: null(),
-    }
+    ModuleRecord::empty(c"wrong.ll")
 }
 
 fn refusal(record: &ModuleRecord) -> String {

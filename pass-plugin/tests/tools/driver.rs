@@ -3,7 +3,7 @@
 use crate::workbench::{SUMS, plugin, two_modules};
 use std::process::{Command, Output};
 use tally_kit::folder::Folder;
-use tally_kit::tally_command::{checked_tally, describe};
+use tally_kit::tally_command::{checked_tally, describe, source_tree};
 
 /// Runs `tally cc` of this build, which finds the plugin of this build.
 fn cc(folder: &Folder, line: &str) -> Output {
@@ -47,6 +47,17 @@ fn program_is_made_at_once_under_another_plan_with_optimisation_at_the_link() {
         "cc --tally=plan=refcount-prompt --tally=no-warnings -flto=thin -O2 library.c program.c -o program",
     );
     assert_eq!(printed(&folder), SUMS);
+}
+
+/// `char` is unsigned on AArch64.
+#[test]
+fn interpreter_where_char_is_unsigned() {
+    let folder = Folder::with(&[]);
+    let example = source_tree().join("examples/interpreter.c");
+    succeeds(&folder, &format!("cc -funsigned-char -O1 {} -o program", example.display()));
+    let output = Command::new(folder.path("program")).output().expect("it was linked");
+    let expected = std::fs::read(source_tree().join("examples/expected/interpreter.txt")).expect("it is there");
+    assert!(output.status.success() && output.stdout == expected, "{}", describe(&output));
 }
 
 #[test]

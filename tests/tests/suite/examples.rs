@@ -72,16 +72,3 @@ fn statistics_of_an_example_add_up() {
         assert_eq!((figure("allocated_objects"), 0), (figure("freed_objects"), figure("live_objects")), "{text}");
     }
 }
-
-/// As it is on AArch64.
-#[test]
-fn interpreter_where_char_is_unsigned() {
-    let folder = tempfile::tempdir().expect("a folder for the program");
-    let program = folder.path().join("interpreter");
-    let words = ["cc", "-funsigned-char", "-O1", "examples/interpreter.c", "-o"].map(OsString::from);
-    let built = run_tally(&[&words[..], &[program.clone().into()]].concat(), &[]);
-    assert!(built.status.success(), "{}", describe(&built));
-    let output = std::process::Command::new(&program).output().expect("it can be run");
-    let expected = std::fs::read(source_tree().join("examples/expected/interpreter.txt")).expect("it is there");
-    assert!(output.status.success() && output.stdout == expected, "{}", describe(&output));
-}

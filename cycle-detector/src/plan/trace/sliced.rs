@@ -275,9 +275,10 @@ impl TraceDriver {
         self.stack.lay_down(heap);
         heap.take_snapshot();
         self.stops.open_report(heap, Kind::Collection);
-        let units = self.take_roots(heap);
+        let walked = self.take_roots(heap);
         self.stops.report.roots = self.roots.len() as u64;
         heap.for_each_held(|held| self.roots.push(held));
+        let units = walked + self.roots.len() as u64;
         let mut marker = Marker::of(heap, Slice::default());
         while let Some(root) = self.roots.pop() {
             marker.show(heap, root);

@@ -1,8 +1,7 @@
 //! The last finalizers of a heap.
 
 use crate::finalizers::{FILE, OWNER, REVERSE, live, mutator, mutator_with, new, ring, seen, seen_sorted, set};
-use std::ptr::null;
-use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_compiled::module::record::{ModuleRecord, TypeHandle};
 use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
@@ -108,18 +107,10 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
         m.heap().attach();
         let mut handles = [TypeHandle { descriptor: &raw const GUEST, meta: 0, cell: 0 }];
         let module = ModuleRecord {
-            version: MODULE_VERSION,
             flags: plan.module_flags(),
-            name: c"guest.ll".as_ptr(),
-            stack_maps: null(),
-            stack_maps_size: 0,
             type_count: 1,
             types: handles.as_mut_ptr(),
-            global_count: 0,
-            globals: null(),
-            root_count: 0,
-            roots: null(),
-            names: null(),
+            ..ModuleRecord::empty(c"guest.ll")
         };
         // SAFETY: the record and what it points to live until it is unregistered.
         unsafe { registry::register(&module) }.expect("a sound module");

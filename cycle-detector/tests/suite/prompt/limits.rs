@@ -1,7 +1,7 @@
 //! Heap limits, zeal, two plans, memory that goes back.
 
 use crate::prompt::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
-use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_compiled::module::record::{ModuleRecord, TypeHandle};
 use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::MODULE_FLAG_PROMPT;
@@ -123,18 +123,10 @@ fn memory_of_a_dropped_structure_goes_back_to_the_system() {
 #[test]
 fn a_module_of_another_plan_is_refused_and_both_are_named() {
     let record = |name: &'static std::ffi::CStr, flags, types: &'static mut [TypeHandle]| ModuleRecord {
-        version: MODULE_VERSION,
         flags,
-        name: name.as_ptr(),
-        stack_maps: std::ptr::null(),
-        stack_maps_size: 0,
         type_count: types.len() as u64,
         types: types.as_mut_ptr(),
-        global_count: 0,
-        globals: std::ptr::null(),
-        root_count: 0,
-        roots: std::ptr::null(),
-        names: std::ptr::null(),
+        ..ModuleRecord::empty(name)
     };
     unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
     // SAFETY: `nothing` takes any object of the type.

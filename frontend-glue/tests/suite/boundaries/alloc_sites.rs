@@ -1,6 +1,6 @@
 //! Allocation sites of modules that come and go: their names are kept, and code that lies where other code was has names of its own.
 
-use crate::boundaries::program::options;
+use crate::boundaries::program::{KEEPER, options};
 
 use tally_compiled::abi::alloc_site::tally_record_alloc_sites;
 use tally_compiled::abi::thread_heap;
@@ -8,15 +8,6 @@ use tally_heap::ObjectRef;
 use tally_heap::services::alloc_site::text_of_site;
 use tally_llvm::jit::Session;
 use tally_llvm::pipeline::CompileOptions;
-
-const KEEPER: &str = r#"
-@kept = global ptr null
-declare void @llvm.gcwrite(ptr, ptr, ptr)
-define void @keep(ptr %object) gc "refcount" {
-  call void @llvm.gcwrite(ptr %object, ptr @kept, ptr @kept)
-  ret void
-}
-"#;
 
 fn maker(function: &str) -> String {
     format!(

@@ -2,7 +2,7 @@
 
 use crate::boundaries::native_code::library;
 use crate::boundaries::prints;
-use crate::boundaries::program::{Folder, options, plan};
+use crate::boundaries::program::{Folder, KEEPER, options, plan};
 
 use tally_compiled::abi::{tally_collect, thread_heap};
 use tally_llvm::jit::Session;
@@ -270,15 +270,6 @@ define ptr @open_file(ptr %next, i64 %number) gc "refcount" {
   ret ptr %file
 }
 declare void @llvm.gcroot(ptr, ptr)
-"#;
-
-const KEEPER: &str = r#"
-@kept = global ptr null
-declare void @llvm.gcwrite(ptr, ptr, ptr)
-define void @keep(ptr %object) gc "refcount" {
-  call void @llvm.gcwrite(ptr %object, ptr @kept, ptr @kept)
-  ret void
-}
 "#;
 
 thread_local! {

@@ -76,6 +76,16 @@ pub fn options() -> CompileOptions {
     CompileOptions { gc_names: vec![(STRATEGY.to_owned(), plan())], ..CompileOptions::default() }
 }
 
+/// `keep(object)` stores the object to a global variable.
+pub const KEEPER: &str = r#"
+@kept = global ptr null
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+define void @keep(ptr %object) gc "refcount" {
+  call void @llvm.gcwrite(ptr %object, ptr @kept, ptr @kept)
+  ret void
+}
+"#;
+
 /// A folder whose files are compiled under the plan.
 pub struct Folder(folder::Folder);
 

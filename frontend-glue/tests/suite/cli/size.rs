@@ -1,35 +1,16 @@
-//! What is in an executable of ten lines, and what is not.
+//! What is in an executable of ten lines, README.md's, and what is not.
 
 use tally_kit::folder::Folder;
-use tally_kit::tally_command::{describe, run_tally, tally};
-
-/// That of README.md.
-const PROGRAM: &str = r#"
-#include <stdio.h>
-#include <tally_gc.h>
-typedef struct Node { struct Node *next; long value; } Node;
-TALLY_TYPE(Node, next);
-static Node *push(Node *list, long value) {
-    TALLY_ROOT(list);
-    Node *node = TALLY_NEW(Node);
-    node->value = value;
-    TALLY_WRITE(node, next, list);
-    return node;
-}
-int main(void) {
-    Node *list = NULL;
-    TALLY_ROOT(list);
-    for (long i = 1; i <= 3; i++) list = push(list, i * i);
-    for (Node *node = list; node; node = node->next) printf("%ld\n", node->value);
-}
-"#;
+use tally_kit::tally_command::{describe, run_tally, source_tree, tally};
 
 /// Bytes of a stripped executable: 1.25 MiB.
 const BYTES_MAX: u64 = 1_310_720;
 
 #[test]
 fn executable_has_the_collector_of_its_plan_and_what_it_calls() {
-    let folder = Folder::with(&[("program.c", PROGRAM)]);
+    let readme = std::fs::read_to_string(source_tree().join("README.md")).unwrap();
+    let program = readme.split_once("```c\n").and_then(|(_, rest)| rest.split_once("```")).expect("a program in C").0;
+    let folder = Folder::with(&[("program.c", program)]);
     let collectors = ["DeferredDriver>::epoch", "PromptDriver>::epoch", "TraceDriver>::epoch"];
     for (plan, own) in [
         ("refcount", &collectors[..1]),
