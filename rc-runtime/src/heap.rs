@@ -28,7 +28,7 @@ use crate::services::limits::Limits;
 use crate::zeal::Zeal;
 use clock::Clock;
 pub use clock::{FIRST_EPOCH, LAST_EPOCH};
-pub use options::{HeapOptions, MARK_NS, MARK_NS_PER_UNIT, ZEAL_LOOKS};
+pub use options::{HeapOptions, MARK_NS, MARK_NS_PER_UNIT, Traces, ZEAL_LOOKS};
 use std::ops::{Deref, DerefMut};
 
 /// Numbers name heaps in block tables; 0 is no heap's.

@@ -15,6 +15,8 @@ pub mod prompt;
 pub mod trace;
 mod verbs;
 
+pub use verbs::regime::Rules;
+
 /// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {

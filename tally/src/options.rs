@@ -119,6 +119,7 @@ impl HeapOptions {
                 .map_or(inner.epoch_bytes, |bytes| bytes.max(tally_heap::services::control::EPOCH_BYTES_MIN)),
             epoch_grows: self.epoch_bytes.is_none(),
             mark_ns: tally_heap::heap::MARK_NS,
+            traces: tally_heap::heap::Traces::WhereItPays,
             alloc_sites: self.alloc_sites,
             fail_allocation: self.fail_allocation,
             zeal: self.zeal,

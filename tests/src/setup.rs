@@ -6,7 +6,7 @@
 //! a block is logged as a whole early, whether allocation sites are recorded, whether the heap is nearly full, zeal, and the plan: both plans run the same
 //! programs.
 
-use tally_heap::heap::{HeapOptions, MARK_NS_PER_UNIT};
+use tally_heap::heap::{HeapOptions, MARK_NS_PER_UNIT, Traces};
 use tally_heap::plan::Plan;
 
 use crate::failure_report::report;
@@ -59,6 +59,8 @@ pub fn setups() -> Vec<Setup> {
     let prompt = || HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() };
     // Until a mark has so many units.
     let marking = |units| HeapOptions { epoch_bytes: 4 << 10, mark_ns: units * MARK_NS_PER_UNIT, ..small(100) };
+    let tracing =
+        |collections, units| HeapOptions { epoch_bytes: 4 << 10, traces: Traces::ByTurns(collections), ..small(units) };
     let trace = || HeapOptions { plan: Plan::Trace, ..HeapOptions::default() };
     let sliced_trace =
         |units| HeapOptions { epoch_bytes: 4 << 10, pause_goal_ns: Some(1), slice_units: Some(units), ..trace() };
@@ -87,6 +89,11 @@ pub fn setups() -> Vec<Setup> {
         setup("marking-a-little", marking(60)),
         setup("marking-short-lists", HeapOptions { list_entries_max: Some(3), ..marking(300) }),
         setup("marking-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..marking(300) }),
+        setup("tracing", tracing(2, 7)),
+        setup("tracing-by-turns", HeapOptions { eager_marks: true, alloc_sites: Some(200), ..tracing(1, 40) }),
+        setup("tracing-and-marking", HeapOptions { mark_ns: 200 * MARK_NS_PER_UNIT, ..tracing(2, 100) }),
+        setup("tracing-short-lists", HeapOptions { list_entries_max: Some(3), ..tracing(3, 60) }),
+        setup("tracing-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..tracing(2, 300) }),
         setup("prompt", prompt()),
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
         setup("prompt-marks", HeapOptions { eager_marks: true, alloc_sites: Some(0), ..prompt() }),

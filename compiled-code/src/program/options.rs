@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::time::Instant;
-use tally_heap::heap::{HeapOptions, MARK_NS, ZEAL_LOOKS};
+use tally_heap::heap::{HeapOptions, MARK_NS, Traces, ZEAL_LOOKS};
 use tally_heap::services::alloc_site;
 use tally_heap::services::control::EPOCH_BYTES_MIN;
 
@@ -221,6 +221,7 @@ impl RunOptions {
             epoch_bytes: self.epoch_bytes.unwrap_or(default.epoch_bytes).max(EPOCH_BYTES_MIN),
             epoch_grows: self.epoch_bytes.is_none(),
             mark_ns: MARK_NS,
+            traces: Traces::WhereItPays,
             slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: self.pause_goal_ns,
             count_objects: self.stats.is_some() || self.leak_check || self.zeal || self.log_collections,

@@ -11,6 +11,7 @@ pub(crate) mod marking;
 pub mod reconcile;
 pub mod release;
 pub(crate) mod step;
+pub(crate) mod tracing;
 pub mod trial;
 pub mod trigger;
 pub mod verify;
@@ -18,11 +19,12 @@ pub mod verify;
 use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::Mark;
 use crate::plan::deferred::marking::Marking;
+use crate::plan::deferred::tracing::Tracing;
 use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
+use crate::plan::trace::TraceDriver;
 use crate::progress::Progress;
 use crate::root_source::RootSource;
-use crate::stops::Stops;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::plan::deferred::log::{Log, LogCursor};
@@ -81,11 +83,10 @@ pub struct DeferredDriver {
     pub(crate) trials: Trials,
     pub(crate) mark: Mark,
     pub(crate) marking: Marking,
+    pub(crate) tracing: Tracing,
     pub(crate) trigger: Trigger,
-    /// Where the roots of compiled code come from.
-    pub(crate) stack: Box<dyn RootSource>,
-    /// Its stops of the program.
-    pub(crate) stops: Stops,
+    /// Where the roots of compiled code come from, the stops of the program, and the collections of a heap that traces.
+    pub(crate) tracer: TraceDriver,
 }
 
 /// Makes the driver of a heap of this plan.
@@ -96,14 +97,14 @@ pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
 impl DeferredDriver {
     /// A driver that finds the roots of compiled code in `stack`.
     pub fn new(stack: Box<dyn RootSource>) -> DeferredDriver {
-        DeferredDriver { stack, ..DeferredDriver::default() }
+        DeferredDriver { tracer: TraceDriver::of_deferred(stack), ..DeferredDriver::default() }
     }
 
     /// Runs `work` with its duration counted as a stop of the mutator.
     pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
-        let start = self.stops.begin(heap, &mut *self.stack, heap.clock.given_bytes);
+        let start = self.tracer.begin_stop(heap);
         let answer = work(self, heap);
-        self.stops.end(heap, start, heap.clock.given_bytes);
+        self.tracer.end_stop(heap, start);
         answer
     }
 }

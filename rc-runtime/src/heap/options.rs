@@ -21,6 +21,8 @@ pub struct HeapOptions {
     /// Deferred plan: the heap marks instead of counting while a mark takes so many nanoseconds at most; 0: never
     /// (`plan::deferred::marking`).
     pub mark_ns: u64,
+    /// Deferred plan: when a larger heap traces instead (`plan::deferred::tracing`).
+    pub traces: Traces,
     /// Longest stop that the program asked for. Under the prompt plan only with one are deaths sliced.
     pub pause_goal_ns: Option<u64>,
     /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
@@ -52,6 +54,17 @@ pub struct HeapOptions {
     pub zeal_looks: usize,
 }
 
+/// When a heap of the deferred plan traces: it collects by marks in slices instead of counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traces {
+    /// It counts whenever it does not mark.
+    Never,
+    /// While counting costs it more.
+    WhereItPays,
+    /// It takes turns, whatever that costs: for tests. So many collections are between two times of counting.
+    ByTurns(u32),
+}
+
 /// [`HeapOptions::zeal_looks`] of a program's heap: looks at 64 objects cost about what the rest of an epoch does.
 pub const ZEAL_LOOKS: usize = 64;
 
@@ -65,6 +78,7 @@ impl Default for HeapOptions {
             log_entries: 256 << 10,
             slice_ns: 500_000,
             mark_ns: 0,
+            traces: Traces::Never,
             pause_goal_ns: None,
             stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,

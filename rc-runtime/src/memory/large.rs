@@ -261,6 +261,15 @@ impl LargeSpace {
         }
     }
 
+    /// No object has a count or is a candidate, and no write is logged.
+    pub(crate) fn forget_counts(&mut self) {
+        self.logged.clear();
+        for entry in self.objects.iter().flatten() {
+            entry.object.set_count(0);
+            BUFFERED.clear(entry.object.granule());
+        }
+    }
+
     /// The object at table place `place`; `None` at a vacant place.
     pub fn at(&self, place: usize) -> Option<ObjectRef> {
         self.objects[place].as_ref().map(|entry| entry.object)

@@ -8,6 +8,7 @@ mod immortal;
 pub mod log;
 pub mod marking;
 pub mod mature;
+pub mod tracing;
 mod upgrade;
 pub(crate) mod young_special;
 

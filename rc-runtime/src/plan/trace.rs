@@ -36,6 +36,14 @@ pub struct Trace {
     pub(crate) special: List<ObjectRef>,
     /// A collection in slices.
     pub(crate) slices: slices::Slices,
+    /// A heap of the deferred plan traces: survivors are mature, as under the trace plan.
+    pub(crate) ages: bool,
+    /// It has just begun to: its lists lack mature objects, and counts are left (`plan::deferred::tracing`).
+    pub(crate) takes_over: bool,
+    /// The running sweep makes survivors young.
+    pub(crate) rejuvenates: bool,
+    /// The last has made all of them young, and no collection has begun since.
+    pub(crate) all_are_young: bool,
 }
 
 impl Trace {

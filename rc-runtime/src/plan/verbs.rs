@@ -23,7 +23,7 @@ mod counters;
 mod finalizers;
 mod objects;
 mod references;
-mod regime;
+pub(in crate::plan) mod regime;
 mod sampling;
 mod weak;
 mod work;

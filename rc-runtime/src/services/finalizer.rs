@@ -136,6 +136,11 @@ impl Finalizers {
         self.chained && !self.ready && !(self.done.is_empty() && self.queue.is_empty())
     }
 
+    /// Some wait although nothing is due: others are to be finalized before them, and must have gone first.
+    pub fn wait_for_owners(&self) -> bool {
+        !self.ready && !self.queue.is_empty()
+    }
+
     /// Objects that are held by one count for their finalizers' sake, once for each count.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.queue.iter().chain(&self.done).copied().chain(self.held_beside_lists())

@@ -30,6 +30,11 @@ impl Growth {
         (self.units, self.left) = (units, heap.statistics.live_bytes);
     }
 
+    /// The heap has so many bytes of living objects, and marks from here on.
+    pub(in crate::plan) fn expect(&mut self, left: u64) {
+        self.left = left;
+    }
+
     /// Bytes to allocate from one collection to the next.
     pub(in crate::plan) fn due_at(&self, heap: &Heap) -> u64 {
         let epoch = heap.options().epoch_bytes;

@@ -2,8 +2,10 @@
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
+use crate::plan::trace::TraceDriver;
 use tally_heap::Heap;
 use tally_heap::epoch_driver::EpochDriver;
+use tally_heap::plan::Rules;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::violation::Violation;
 
@@ -96,70 +98,88 @@ impl DeferredDriver {
 
 impl EpochDriver for DeferredDriver {
     fn on_block_taken(&mut self, heap: &mut Heap) {
-        match heap.marks_instead_of_counting() {
-            true => self.pace_marking(heap),
-            false => self.pace_allocation(heap),
+        match heap.rules() {
+            Rules::Counting => self.pace_allocation(heap),
+            Rules::Marking => self.pace_marking(heap),
+            Rules::Tracing => self.pace_tracing(heap),
         }
     }
 
     fn on_poll(&mut self, heap: &mut Heap) {
-        match heap.marks_instead_of_counting() {
-            true => self.poll_marking(heap),
-            false => self.pace_poll(heap),
+        match heap.rules() {
+            Rules::Counting => self.pace_poll(heap),
+            Rules::Marking => self.poll_marking(heap),
+            Rules::Tracing => self.trace(heap, TraceDriver::on_poll),
         }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
-        self.stopped(heap, DeferredDriver::collect_all)
+        match heap.rules() {
+            Rules::Counting | Rules::Marking => self.stopped(heap, DeferredDriver::collect_all),
+            Rules::Tracing => self.trace(heap, TraceDriver::collect),
+        }
     }
 
     fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        let ended = match heap.rules() {
+            Rules::Counting => self.stopped(heap, |driver, heap| driver.step_for(heap, ns)),
+            Rules::Marking => self.stopped(heap, |driver, heap| driver.step_by_mark(heap, ns)),
+            Rules::Tracing => return self.trace(heap, |tracer, heap| tracer.step(heap, ns)),
+        };
         heap.statistics.slices += 1;
-        let ended = self.stopped(heap, |driver, heap| match heap.marks_instead_of_counting() {
-            true => driver.step_by_mark(heap, ns),
-            false => driver.step_for(heap, ns),
-        });
         self.update_poll(heap);
         ended
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        self.stopped(heap, |driver, heap| match heap.marks_instead_of_counting() {
-            true => _ = driver.collect_by_mark(heap),
-            false => driver.run_epoch(heap),
-        });
+        match heap.rules() {
+            Rules::Counting => self.stopped(heap, DeferredDriver::run_epoch),
+            Rules::Marking => _ = self.stopped(heap, DeferredDriver::collect_by_mark),
+            Rules::Tracing => self.trace(heap, TraceDriver::epoch),
+        }
     }
 
     /// Does nothing: flips find the roots.
     fn protect_roots(&mut self, _heap: &mut Heap) {}
 
     fn frame_is_reached(&mut self, heap: &mut Heap) {
-        DeferredDriver::frame_is_reached(self, heap);
+        match heap.rules() {
+            Rules::Counting | Rules::Marking => DeferredDriver::frame_is_reached(self, heap),
+            Rules::Tracing => self.tracer.reach_frame(heap),
+        }
     }
 
     fn flip(&mut self, heap: &mut Heap) {
-        match heap.marks_instead_of_counting() {
-            true => self.collect_or_count(heap),
-            false => self.flip_now(heap),
+        match heap.rules() {
+            Rules::Counting => self.flip_now(heap),
+            Rules::Marking => self.collect_or_count(heap),
+            Rules::Tracing => self.trace(heap, TraceDriver::flip),
         }
     }
 
     fn work(&mut self, heap: &mut Heap, units: i64) {
-        self.stopped(heap, |driver, heap| driver.work_slice(heap, units));
+        match heap.rules() {
+            Rules::Counting | Rules::Marking => self.stopped(heap, |driver, heap| driver.work_slice(heap, units)),
+            Rules::Tracing => self.trace(heap, |tracer, heap| tracer.work(heap, units)),
+        }
     }
 
     fn has_work(&self, heap: &Heap) -> bool {
-        DeferredDriver::has_work(self, heap)
+        match heap.rules() {
+            Rules::Counting | Rules::Marking => DeferredDriver::has_work(self, heap),
+            Rules::Tracing => self.tracer.has_work(heap),
+        }
     }
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
-        match heap.marks_instead_of_counting() {
-            true => crate::plan::bump::verify::verify(heap),
-            false => self.verify_quiet(heap),
+        match heap.rules() {
+            Rules::Counting => self.verify_quiet(heap),
+            Rules::Marking => crate::plan::bump::verify::verify(heap),
+            Rules::Tracing => self.trace(heap, TraceDriver::verify),
         }
     }
 
     fn last_report(&self) -> &EpochReport {
-        &self.stops.last_report
+        &self.tracer.stops.last_report
     }
 }

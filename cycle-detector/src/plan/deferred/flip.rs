@@ -45,7 +45,7 @@ impl DeferredDriver {
 
     /// The same. If a walk over the stack has begun, it goes on, and has found the roots in `begun`.
     pub(crate) fn flip_from(&mut self, heap: &mut Heap, begun: List<ObjectRef>) {
-        self.stack.lay_down(heap);
+        self.tracer.stack.lay_down(heap);
         heap.retire_allocation();
         heap.clock.epoch += 1;
         heap.context_mut().stamp = heap.clock.epoch;
@@ -53,8 +53,8 @@ impl DeferredDriver {
         heap.statistics.log_entries += heap.deferred.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
         heap.clock.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
-        let work_ns = heap.options().slice_units.is_none().then_some(self.stops.report.work_ns);
-        self.stops.open_report(heap, Kind::Epoch);
+        let work_ns = heap.options().slice_units.is_none().then_some(self.tracer.stops.report.work_ns);
+        self.tracer.stops.open_report(heap, Kind::Epoch);
 
         std::mem::swap(&mut self.last_log, &mut heap.deferred.log);
         debug_assert!(heap.deferred.log.is_empty());
@@ -93,12 +93,12 @@ impl DeferredDriver {
         self.last_done.extend(heap.flip_immortals());
         self.counted_roots = 0;
         heap.set_roots_uncounted(true);
-        if self.stack.has_rest() {
+        if self.tracer.stack.has_rest() {
             self.roots = begun;
         } else {
             self.find_roots(heap, FRAMES_AT_FLIP);
         }
-        self.stops.report.roots = self.roots.len() as u64;
+        self.tracer.stops.report.roots = self.roots.len() as u64;
     }
 
     /// Adds what roots hold now, of the stack those of so many frames.
@@ -106,7 +106,7 @@ impl DeferredDriver {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         roots.push_those_outside_the_stack(heap);
         let before = heap.statistics.frames_walked;
-        self.stack.begin(heap, frames, &mut roots);
+        self.tracer.stack.begin(heap, frames, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
     }
@@ -115,10 +115,10 @@ impl DeferredDriver {
     pub(crate) fn walk_on(&mut self, heap: &mut Heap, frames: usize) {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         let before = heap.statistics.frames_walked;
-        let headway = self.stack.go_on(heap, frames, &mut roots);
+        let headway = self.tracer.stack.go_on(heap, frames, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
-        self.stops.report.roots = self.roots.len() as u64;
+        self.tracer.stops.report.roots = self.roots.len() as u64;
         if headway == Headway::Cut {
             self.take_all_that_is_reached(heap);
         }
@@ -126,7 +126,7 @@ impl DeferredDriver {
 
     /// The program is about to come back to a frame that waits: what it holds is noted before it may change.
     pub(crate) fn frame_is_reached(&mut self, heap: &mut Heap) {
-        if self.stack.has_rest() {
+        if self.tracer.stack.has_rest() {
             self.stopped(heap, |driver, heap| driver.walk_on(heap, CHUNK_UNITS as usize));
         }
     }
@@ -141,7 +141,7 @@ impl DeferredDriver {
         let noted = self.roots.len();
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         roots.push_those_outside_the_stack(heap);
-        self.stack.visit(heap, &mut roots);
+        self.tracer.stack.visit(heap, &mut roots);
         let mut roots = roots.into_objects();
         let mut queue = roots.split_off(noted);
         let mut entry = LogCursor::default();
@@ -161,7 +161,7 @@ impl DeferredDriver {
                 object.type_info().for_each_reference(object, part, |target| queue.push(target));
             });
         }
-        self.stops.report.roots = roots.len() as u64;
+        self.tracer.stops.report.roots = roots.len() as u64;
         self.roots = roots;
     }
 

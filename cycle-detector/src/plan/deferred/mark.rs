@@ -343,7 +343,7 @@ impl DeferredDriver {
         let mark = &mut self.mark;
         mark.stage = Stage::Off;
         heap.statistics.cyclic_garbage_objects += mark.freed;
-        self.stops.report.freed_by_mark += mark.freed;
+        self.tracer.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(facts(heap, false).live),
             false => {

@@ -31,7 +31,7 @@ impl DeferredDriver {
                 units = heap.promote_queued(units);
                 continue;
             }
-            if self.stack.has_rest() {
+            if self.tracer.stack.has_rest() {
                 self.walk_on(heap, CHUNK_UNITS as usize);
                 units -= CHUNK_UNITS;
                 continue;

@@ -91,7 +91,7 @@ impl DeferredDriver {
         if !heap.mark_phase().keeps_the_dead() && heap.zeal.is_none() {
             let freed;
             (units, freed) = heap.free_queued(units);
-            self.stops.report.freed_by_count += freed;
+            self.tracer.stops.report.freed_by_count += freed;
         }
         if units > 0
             && let Some(object) = heap.deferred.free_queue.pop()
@@ -158,7 +158,7 @@ impl DeferredDriver {
                 heap.deferred.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
         }
         heap.reclaim(object);
-        self.stops.report.freed_by_count += 1;
+        self.tracer.stops.report.freed_by_count += 1;
         2 + references
     }
 
@@ -168,7 +168,7 @@ impl DeferredDriver {
             self.dying_large.push((object, chunk + 1));
         } else {
             heap.reclaim(object);
-            self.stops.report.freed_by_count += 1;
+            self.tracer.stops.report.freed_by_count += 1;
         }
         2 + references + heap.large.leaving.take_units()
     }

@@ -87,6 +87,11 @@ impl Trigger {
         }
     }
 
+    /// Nanoseconds that counting has cost for an object that was promoted or logged.
+    pub(in crate::plan::deferred) fn ns_per_item(&self) -> u64 {
+        self.ns_per_item as u64
+    }
+
     fn log_pays(&self, entries: u64) -> bool {
         let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
@@ -97,7 +102,7 @@ impl DeferredDriver {
     /// When an epoch's passes are done.
     pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
         if heap.options().epoch_grows {
-            heap.bump.long_epochs = self.trigger.learnt.learn(&self.stops.report, self.trigger.length);
+            heap.bump.long_epochs = self.trigger.learnt.learn(&self.tracer.stops.report, self.trigger.length);
         }
     }
 }

@@ -17,7 +17,7 @@ impl TraceDriver {
         heap.begin_collection();
         self.stops.open_report(heap, Kind::Collection);
         self.stack.mark_begins();
-        let of_roots = self.take_roots(heap);
+        let of_roots = self.take_roots(heap, usize::MAX);
         self.stops.report.roots = self.roots.len() as u64;
         let collected = mark_and_sweep(heap, &mut self.roots, Slice::default());
         self.stack.mark_ends();
@@ -27,12 +27,12 @@ impl TraceDriver {
         freed
     }
 
-    /// Returns what the walk of the stack has cost, in units.
-    pub(super) fn take_roots(&mut self, heap: &mut Heap) -> u64 {
+    /// Of the stack those of so many frames. Returns what the walk has cost, in units.
+    pub(super) fn take_roots(&mut self, heap: &mut Heap, frames: usize) -> u64 {
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         roots.push_those_outside_the_stack(heap);
         let (before, walked) = (heap.statistics.frames_walked, self.stack.units_walked(heap));
-        self.stack.visit(heap, &mut roots);
+        self.stack.begin(heap, frames, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
         self.stack.units_walked(heap) - walked

@@ -20,7 +20,8 @@
 //! A slice comes when the program has had its turn (`account`), for its allocation. The pressure grows with what was allocated
 //! since the snapshot, half of what makes a collection due at most.
 //!
-//! Not in slices: the roots.
+//! Not in slices: the roots. In a heap of the deferred plan only the newest frames of a deep stack are read at the snapshot, those below
+//! in slices, or when the program comes back to one. `[WATERMARK]` If a jump has left frames that waited, the collection is given up.
 
 use super::TraceDriver;
 use super::judging::Judging;
@@ -29,9 +30,12 @@ use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::dead;
 use crate::plan::bump::marker::Marker;
 use crate::plan::bump::verify::verify;
-use crate::slice::{OBJECTS_PER_STEP, Slice};
+use crate::plan::deferred::flip::FRAMES_AT_FLIP;
+use crate::root_source::{Headway, RootList, note_frames};
+use crate::slice::{CHUNK_UNITS, OBJECTS_PER_STEP, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
+use tally_heap::memory::list::List;
 use tally_heap::plan::bump::collection::Survivors;
 
 /// The marker is part of it: no memory may be needed to begin a mark.
@@ -66,6 +70,8 @@ pub(super) struct Sliced {
     /// Bytes allocated when it began, until the snapshot.
     began_at: u64,
     units: u64,
+    /// Its sweep makes survivors young.
+    makes_young: bool,
 }
 
 impl Sliced {
@@ -75,18 +81,29 @@ impl Sliced {
 }
 
 impl TraceDriver {
+    /// Whether a collection in slices is running.
+    pub(in crate::plan) fn is_running(&self) -> bool {
+        self.sliced.is_running()
+    }
+
     /// Whether collections go in slices.
     pub(super) fn slices(&self, heap: &Heap) -> bool {
-        heap.options().pause_goal_ns.is_some() && self.may_slice(heap)
+        (heap.options().pause_goal_ns.is_some() || self.is_of_deferred) && self.may_slice(heap)
     }
 
     /// Whether they could.
-    fn may_slice(&self, heap: &Heap) -> bool {
+    pub(in crate::plan) fn may_slice(&self, heap: &Heap) -> bool {
         heap.has_a_stamp_for_slices() && !heap.options().stop_the_world && !self.stack.has_plain_writes()
     }
 
+    /// Begins one, after which the heap may count.
+    pub(in crate::plan) fn begin_last(&mut self, heap: &mut Heap) {
+        self.begin_in_slices(heap);
+        self.sliced.makes_young = true;
+    }
+
     /// Begins one, unless it is running.
-    pub(super) fn begin_in_slices(&mut self, heap: &mut Heap) {
+    pub(in crate::plan) fn begin_in_slices(&mut self, heap: &mut Heap) {
         if !self.sliced.is_running() {
             heap.begin_arming();
             self.sliced = Sliced { stage: Stage::Arm, began_at: heap.clock.given_bytes, ..Sliced::default() };
@@ -180,6 +197,7 @@ impl TraceDriver {
 
     /// No collection is running afterwards: it is given up, or brought to its end if the dead are known.
     pub(super) fn settle(&mut self, heap: &mut Heap) {
+        self.leave_rest(heap);
         let explicit = self.sliced.explicit;
         match std::mem::take(&mut self.sliced.stage) {
             Stage::Off => {}
@@ -220,11 +238,44 @@ impl TraceDriver {
         }
     }
 
+    /// Visits some of the frames that the snapshot has left for later, and shows what they hold. Returns what that cost.
+    fn walk_on(&mut self, heap: &mut Heap) -> i64 {
+        let mut roots = RootList::after(std::mem::take(&mut self.roots));
+        let (before, walked) = (heap.statistics.frames_walked, self.stack.units_walked(heap));
+        let headway = self.stack.go_on(heap, CHUNK_UNITS as usize, &mut roots);
+        note_frames(heap, before);
+        self.roots = roots.into_objects();
+        self.stops.report.roots += self.roots.len() as u64;
+        let units = 1 + self.stack.units_walked(heap) - walked + self.roots.len() as u64;
+        while let Some(root) = self.roots.pop() {
+            heap.show_root(root);
+        }
+        if headway == Headway::Cut {
+            self.collect_instead(heap);
+        }
+        units as i64
+    }
+
+    /// The program is about to come back to a frame that waits.
+    pub(in crate::plan) fn reach_frame(&mut self, heap: &mut Heap) {
+        if self.stack.has_rest() {
+            self.stopped(heap, |driver, heap| _ = driver.walk_on(heap));
+        }
+    }
+
+    /// No frame waits any more, and what they hold does not matter.
+    pub(in crate::plan) fn leave_rest(&mut self, heap: &mut Heap) {
+        while self.stack.has_rest() {
+            _ = self.stack.go_on(heap, usize::MAX, &mut RootList::after(List::new()));
+        }
+    }
+
     /// About `units` of work; returns the units.
     fn step_of_slices(&mut self, heap: &mut Heap, units: i64) -> i64 {
         match &mut self.sliced.stage {
             Stage::Off => 0,
             Stage::Arm => some_of(units, || heap.arm_some()).unwrap_or_else(|| self.take_snapshot(heap)),
+            Stage::Forget(_) | Stage::Discover(_) if self.stack.has_rest() => self.walk_on(heap),
             Stage::Forget(_) => some_of(units, || heap.forget_some()).unwrap_or_else(|| {
                 if let Stage::Forget(marker) = std::mem::take(&mut self.sliced.stage) {
                     self.sliced.stage = Stage::Discover(marker);
@@ -275,7 +326,8 @@ impl TraceDriver {
         self.stack.lay_down(heap);
         heap.take_snapshot();
         self.stops.open_report(heap, Kind::Collection);
-        let walked = self.take_roots(heap);
+        let frames = if self.is_of_deferred { FRAMES_AT_FLIP } else { usize::MAX };
+        let walked = self.take_roots(heap, frames);
         self.stops.report.roots = self.roots.len() as u64;
         heap.for_each_held(|held| self.roots.push(held));
         let units = walked + self.roots.len() as u64;
@@ -294,6 +346,9 @@ impl TraceDriver {
         heap.note_cycles_of_sample(dead(heap));
         let survivors = judging.marker.end(heap);
         heap.end_marking();
+        if self.sliced.makes_young {
+            heap.make_survivors_young();
+        }
         heap.release_finalizers();
         self.sliced.stage = Stage::Sweep(survivors);
     }
@@ -301,7 +356,7 @@ impl TraceDriver {
     fn end_slices(&mut self, heap: &mut Heap, survivors: Survivors) {
         let freed = heap.end_slices(survivors);
         let units = self.sliced.units;
-        self.sliced.stage = Stage::Off;
+        (self.sliced.stage, self.sliced.makes_young) = (Stage::Off, false);
         self.note_collection(heap, freed, units);
     }
 }

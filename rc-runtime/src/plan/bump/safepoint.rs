@@ -3,6 +3,7 @@
 
 use crate::at_work::AT_WORK;
 use crate::heap::{Heap, HeapEntry};
+use crate::plan::Rules;
 use crate::report::statistics::Statistics;
 use crate::turn::LastTurn;
 use crate::type_registry;
@@ -66,10 +67,10 @@ impl Heap {
     pub(crate) fn add_young_to(&self, statistics: &mut Statistics) {
         let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
         let young = young.saturating_sub(statistics.died_young_objects);
-        match self.marks_instead_of_counting() {
+        match self.rules() {
             // Those that survived are young, too.
-            true => statistics.live_objects = statistics.live_objects.max(young),
-            false => statistics.live_objects += young,
+            Rules::Marking => statistics.live_objects = statistics.live_objects.max(young),
+            Rules::Counting | Rules::Tracing => statistics.live_objects += young,
         }
         statistics.live_bytes += statistics.allocated_bytes - self.clock.allocated_bytes_at_flip;
     }

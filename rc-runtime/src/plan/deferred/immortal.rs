@@ -11,7 +11,7 @@ impl Heap {
             return;
         }
         object.add_flags(flag::IMMORTAL);
-        if object.is_mature() && object.count() != 0 {
+        if !self.marks_instead_of_counting() && object.is_mature() && object.count() != 0 {
             self.increment(object);
             if self.mark_phase().is_shown_references() {
                 self.show_to_mark(object);

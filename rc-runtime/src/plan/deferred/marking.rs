@@ -40,6 +40,7 @@ impl Heap {
         self.end_holds_of_left_calls();
         self.clear_marks();
         self.bump.blocks.touch_all();
+        self.bump.blocks.leave_lists();
         let objects = self.large.young.iter();
         objects.for_each(|object| BUFFERED.clear(object.granule()));
 
@@ -55,6 +56,16 @@ impl Heap {
     /// the last flip are done, no mark runs, nothing waits for its death, and the runtime calls no function of the
     /// program.
     pub fn begin_marking(&mut self) {
+        self.large.make_young(self.clock.epoch);
+        self.forget_epochs();
+        self.bump.blocks.forget_counts();
+        self.statistics.promoted_objects = self.statistics.freed_mature_objects;
+        self.for_each_mature(|heap, object| heap.make_young(object));
+    }
+
+    /// The rules of marks hold from here on. What epochs have noted is forgotten, but for counts and bits of the barrier; lists have young
+    /// objects alone.
+    pub(in crate::plan::deferred) fn forget_epochs(&mut self) {
         debug_assert!(!self.deferred.counting && self.services.finalizers.depth() == 0);
         self.retire_allocation();
         while self.deferred.log.drop_chunk() {}
@@ -62,8 +73,7 @@ impl Heap {
         self.deferred.promotion_queue.clear();
         self.candidates.clear();
         self.suspects = 0;
-        self.bump.blocks.forget_counts();
-        self.large.make_young(self.clock.epoch);
+        self.bump.blocks.forget_candidates();
         // The marks of the last backup mark.
         self.clear_marks();
 
@@ -75,8 +85,6 @@ impl Heap {
         immortals.released.clear();
         std::mem::take(&mut self.services.specials.young).into_iter().for_each(|object| self.list_special(object));
         self.services.finalizers.swap_young(&mut self.trace.finalizable);
-        self.statistics.promoted_objects = self.statistics.freed_mature_objects;
-        self.for_each_mature(|heap, object| heap.make_young(object));
     }
 
     fn make_young(&mut self, object: ObjectRef) {
@@ -108,7 +116,7 @@ impl Heap {
 
 impl BlockSpace {
     /// All blocks that hold objects are as if allocated into since the last flip, and their objects young.
-    fn touch_all(&mut self) {
+    pub(in crate::plan::deferred) fn touch_all(&mut self) {
         self.touched.clear();
         for &block in &self.owned {
             // SAFETY: [OWNED] this heap owns the block.
@@ -120,23 +128,45 @@ impl BlockSpace {
             // SAFETY: [OWNED] this heap owns the block.
             unsafe { LIVE.block_words(block) }.fill(0);
             // SAFETY: [OWNED] this heap owns the block.
-            unsafe { BUFFERED.block_words(block) }.fill(0);
+            unsafe { UNLOGGED.block_words(block) }.fill(0);
             self.touched.push(block);
         }
     }
 
-    /// No object has a count or is a candidate, and no write is logged.
-    fn forget_counts(&mut self) {
+    /// No object is a candidate, and no write is logged.
+    fn forget_candidates(&mut self) {
         self.logged.clear();
         for &block in &self.owned {
             // SAFETY: [OWNED] this heap owns the block.
             unsafe { (*block_info(block)).logged.set(0) };
+        }
+        self.leave_lists();
+    }
+
+    /// No object is on a list that has each once.
+    fn leave_lists(&self) {
+        for &block in &self.owned {
             // SAFETY: [OWNED] this heap owns the block.
             unsafe { BUFFERED.block_words(block) }.fill(0);
-            // SAFETY: [OWNED] this heap owns the block.
-            unsafe { UNLOGGED.block_words(block) }.fill(0);
-            // SAFETY: [OWNED] the counts of a block of this heap are mapped.
-            unsafe { std::ptr::write_bytes(range::count_cell(block_start(block)), 0, BLOCK_BYTES as usize / 16) };
         }
     }
+
+    /// No object has a count, and none is armed.
+    fn forget_counts(&self) {
+        for &block in &self.owned {
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { UNLOGGED.block_words(block) }.fill(0);
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { clear_counts(block) };
+        }
+    }
+}
+
+/// No object of the block has a count.
+///
+/// # Safety
+/// It is a block of a heap of this thread.
+pub(in crate::plan::deferred) unsafe fn clear_counts(block: u32) {
+    // SAFETY: by the caller's promise, and the counts of such a block are mapped.
+    unsafe { std::ptr::write_bytes(range::count_cell(block_start(block)), 0, BLOCK_BYTES as usize / 16) };
 }

@@ -98,6 +98,6 @@ impl Heap {
 }
 
 #[inline(always)]
-fn end_of_cell(object: ObjectRef) -> u64 {
+pub(in crate::plan::deferred) fn end_of_cell(object: ObjectRef) -> u64 {
     object.address() - HEADER_BYTES + object.type_info().cell_bytes_of(object)
 }

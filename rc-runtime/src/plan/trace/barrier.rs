@@ -92,6 +92,11 @@ impl Heap {
         object.type_info().for_each_reference(object, part, |target| self.show_in_snapshot(target));
     }
 
+    /// A root held the object at the snapshot.
+    pub fn show_root(&mut self, object: ObjectRef) {
+        self.show_in_snapshot(object);
+    }
+
     /// The object was reachable at the snapshot, or is to survive for another reason. Where no mark in slices runs, nothing is
     /// done.
     #[inline]

@@ -66,7 +66,10 @@ impl Heap {
                 self.for_each_counted(|_, object| found |= is_due(object));
                 found
             }
-            Plan::Trace => self.trace.finalizable.iter().any(|&object| is_due(object)),
+            Plan::Trace => {
+                self.finish_taking_over();
+                self.trace.finalizable.iter().any(|&object| is_due(object))
+            }
         }
     }
 

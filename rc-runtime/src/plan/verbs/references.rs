@@ -118,7 +118,7 @@ impl Heap {
 
     #[inline(never)]
     fn write_pair_slowly(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => {
                 self.log_slow(object, slot);
                 slot.store_pair(pair);
@@ -152,7 +152,7 @@ impl Heap {
     /// Writes by the slow path: the first write of an epoch, or under the prompt plan every write.
     #[inline(never)]
     fn write_slow(&mut self, object: ObjectRef, slot: Slot, word: u64) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.write_logged(object, slot, word),
             Plan::Prompt => self.write_counted(object, slot, word),
             Plan::Trace => {
@@ -167,7 +167,7 @@ impl Heap {
     /// # Safety
     /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
     pub unsafe fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.copy_logged(object, target, source, count),
             Plan::Prompt => self.copy_counted(object, target, source, count),
             // SAFETY: by the caller's promise.
@@ -180,7 +180,7 @@ impl Heap {
     /// # Safety
     /// `target` names `count` words of `object`, which may hold `word`.
     pub unsafe fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.fill_logged(object, target, word, count),
             Plan::Prompt => self.fill_counted(object, target, word, count),
             Plan::Trace => self.fill_shown(object, target, word, count),
@@ -189,7 +189,7 @@ impl Heap {
 
     /// Releases what elements at the payload's `bytes` hold, which are about to go.
     pub(crate) fn release_elements(&mut self, info: &TypeInfo, object: ObjectRef, bytes: std::ops::Range<u64>) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => {}
             Plan::Prompt => self.release_elements_counted(info, object, bytes),
             Plan::Trace => self.show_bytes(object, bytes),
@@ -256,7 +256,7 @@ impl Heap {
 
     /// Whether native code may write references into the object without the barrier, as it is now.
     pub(crate) fn is_written_plainly(&self, object: ObjectRef) -> bool {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => !object.is_mature(),
             Plan::Prompt => false,
             Plan::Trace => !self.shows_overwritten() || self.is_new(object),
@@ -265,7 +265,7 @@ impl Heap {
 
     /// The barrier of compiled code: the unlogged bit of `slot`, which lies in `object`, is set, and the slot is about to be overwritten.
     pub fn note_overwritten(&mut self, object: ObjectRef, slot: Slot) {
-        match self.plan() {
+        match self.regime() {
             Plan::Deferred => self.log_slow(object, slot),
             Plan::Prompt => {}
             Plan::Trace => self.show_overwritten(object, slot),

@@ -3,8 +3,28 @@
 use crate::heap::Heap;
 use crate::plan::Plan;
 
+/// What a heap of the deferred plan does with its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Epochs, counts and trials.
+    Counting,
+    /// It is small, and marks in one stop (`plan::deferred::marking`).
+    Marking,
+    /// It is large, and marks in slices (`plan::deferred::tracing`).
+    Tracing,
+}
+
 impl Heap {
-    /// Whether a heap of the deferred plan marks instead of counting (`plan::deferred::marking`).
+    /// The rules of a heap of the deferred plan. Those of the trace plan hold while it marks, and while it traces.
+    pub fn rules(&self) -> Rules {
+        match (self.marks_instead_of_counting(), self.survivors_age()) {
+            (false, _) => Rules::Counting,
+            (true, false) => Rules::Marking,
+            (true, true) => Rules::Tracing,
+        }
+    }
+
+    /// Whether a heap of the deferred plan marks instead of counting, in one stop or in slices.
     pub fn marks_instead_of_counting(&self) -> bool {
         match self.plan() {
             Plan::Deferred => match self.regime() {
@@ -23,7 +43,7 @@ impl Heap {
     /// Whether an object that survives a collection is mature.
     pub fn survivors_age(&self) -> bool {
         match self.plan() {
-            Plan::Deferred => false,
+            Plan::Deferred => self.trace.ages,
             Plan::Prompt | Plan::Trace => true,
         }
     }

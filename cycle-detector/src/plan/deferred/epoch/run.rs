@@ -17,7 +17,7 @@ impl DeferredDriver {
     pub(crate) fn slice_of_mark(&mut self, heap: &mut Heap, units: i64) {
         self.slice_of(heap, units, |driver, heap, units| {
             let left = driver.mark_for(heap, units);
-            driver.stops.slice_units += (units - left) as u64;
+            driver.tracer.stops.slice_units += (units - left) as u64;
             if left == units {
                 driver.work(heap, units);
             }
@@ -28,13 +28,13 @@ impl DeferredDriver {
         heap.statistics.slices += 1;
         self.stopped(heap, |driver, heap| {
             let mut slice = Slice::of_heap(heap.options(), units);
-            driver.stops.slice_units = 0;
+            driver.tracer.stops.slice_units = 0;
             while !slice.ends() && driver.has_work(heap) {
                 let chunk = slice.chunk();
                 work(driver, heap, chunk);
                 slice.spend(chunk);
             }
-            driver.stops.note_slice(heap);
+            driver.tracer.stops.note_slice(heap);
         });
     }
 
@@ -56,7 +56,7 @@ impl DeferredDriver {
         if left > 0 {
             left = heap.large.leaving.give_back(left);
         }
-        self.stops.slice_units += (units - left) as u64;
+        self.tracer.stops.slice_units += (units - left) as u64;
     }
 
     pub(in crate::plan::deferred::epoch) fn mark_for(&mut self, heap: &mut Heap, units: i64) -> i64 {
@@ -72,9 +72,9 @@ impl DeferredDriver {
 
     /// The same as one slice of its own.
     pub(crate) fn work_slice(&mut self, heap: &mut Heap, units: i64) {
-        self.stops.slice_units = 0;
+        self.tracer.stops.slice_units = 0;
         self.work(heap, units);
-        self.stops.note_slice(heap);
+        self.tracer.stops.note_slice(heap);
     }
 
     /// Does up to `units` of the phase's work and moves on to the next phase when it is done; returns the units left.
@@ -120,12 +120,12 @@ impl DeferredDriver {
     }
 
     pub(in crate::plan::deferred::epoch) fn end_epoch(&mut self, heap: &mut Heap) {
-        self.stops.close_report(heap);
-        heap.judge_fragmentation(self.stops.report.promoted);
-        self.trigger.learn(&self.stops.report);
+        self.tracer.stops.close_report(heap);
+        heap.judge_fragmentation(self.tracer.stops.report.promoted);
+        self.trigger.learn(&self.tracer.stops.report);
         self.learn_length(heap);
         self.release_complete_set(heap);
-        let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
+        let given = (self.tracer.stops.report.given_bytes, self.tracer.stops.report.log_entries);
         self.mark.evidence.note_epoch(facts(heap, self.trials.in_doubt), heap.candidates.is_empty(), given);
         self.note_finalizers_of_mark(heap);
         if self.mark_is_due(heap) {

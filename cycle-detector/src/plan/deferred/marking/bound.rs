@@ -31,13 +31,12 @@ impl Default for Marking {
 }
 
 impl Marking {
-    /// Takes a mark of so many units into the prediction. It may have been given up.
-    pub(super) fn learn(&mut self, heap: &Heap, units: u64, ns: u64) {
+    /// Takes a mark of so many units into the prediction. It has left so many `objects`, or was given up.
+    pub(super) fn learn(&mut self, units: u64, ns: u64, objects: Option<u64>) {
         if units >= TELLING {
             let measured = (ns as f64 / units as f64).clamp(1.0, 100.0);
             self.ns_per_unit += (measured - self.ns_per_unit) / 4.0;
-            let objects = heap.statistics.live_objects;
-            if objects >= TELLING {
+            if let Some(objects) = objects.filter(|&objects| objects >= TELLING) {
                 let measured = (units as f64 / objects as f64).clamp(2.0, 64.0);
                 self.units_per_object += (measured - self.units_per_object) / 4.0;
             }
@@ -51,7 +50,7 @@ impl Marking {
     }
 
     /// Whether so many objects could be marked in half of the bound.
-    fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
+    pub(in crate::plan::deferred) fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
         let options = heap.options();
         let units = objects as f64 * self.units_per_object;
         match options.slice_units {
@@ -73,8 +72,8 @@ impl DeferredDriver {
             return false;
         }
         self.marking.wait = self.marking.wait.saturating_sub(1);
-        let promoted = self.stops.last_report.promoted;
-        let is_quiet = !self.judges(heap) && !self.stack.has_rest() && heap.services.finalizers.depth() == 0;
+        let promoted = self.tracer.stops.last_report.promoted;
+        let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && heap.services.finalizers.depth() == 0;
         is_quiet && self.marking.wait == 0 && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
     }
 }

@@ -4,8 +4,6 @@ use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::flip::FRAMES_AT_FLIP;
-use crate::plan::deferred::mark::Mark;
-use crate::progress::Progress;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;
@@ -27,7 +25,7 @@ impl DeferredDriver {
                 driver.begin_marking(heap);
             }
             let slice = Slice::of_mark(heap.options());
-            if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) {
+            if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) && !driver.traces_instead_of_marking(heap) {
                 driver.begin_counting(heap);
                 if stop_the_world {
                     driver.finish(heap);
@@ -46,7 +44,7 @@ impl DeferredDriver {
     /// Memory of dead large objects goes on its way to the system, if the program has had its turn.
     fn give_memory_back(&mut self, heap: &mut Heap) {
         let waits = heap.is_running() && heap.large.leaving.blocks() != 0;
-        if waits && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+        if waits && self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
             self.stopped(heap, |_, heap| _ = heap.large.leaving.give_back(CHUNK_UNITS));
         }
     }
@@ -75,34 +73,30 @@ impl DeferredDriver {
     fn collect_within(&mut self, heap: &mut Heap, slice: Slice, frames: usize) -> bool {
         let (start, cpu) = (Instant::now(), thread_time());
         heap.inspect();
-        self.stack.lay_down(heap);
+        self.tracer.stack.lay_down(heap);
         heap.begin_collection();
-        self.stops.open_report(heap, Kind::Collection);
+        self.tracer.stops.open_report(heap, Kind::Collection);
         self.find_roots(heap, frames);
-        if self.stack.has_rest() {
+        if self.tracer.stack.has_rest() {
             return false;
         }
-        self.stops.report.roots = self.roots.len() as u64;
+        self.tracer.stops.report.roots = self.roots.len() as u64;
         let collected = mark_and_sweep(heap, &mut self.roots, slice);
         heap.statistics.mark_units += collected.units;
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
-        self.marking.learn(heap, collected.units, (thread_time() - cpu).as_nanos() as u64);
+        let left = collected.freed.map(|_| heap.statistics.live_objects);
+        self.marking.learn(collected.units, (thread_time() - cpu).as_nanos() as u64, left);
         let Some(freed) = collected.freed else { return false };
-        self.stops.report.freed_by_mark = freed;
-        self.stops.close_report(heap);
+        self.tracer.stops.report.freed_by_mark = freed;
+        self.tracer.stops.close_report(heap);
         self.marking.growth.note_collection(heap, collected.units);
         true
     }
 
     /// The heap marks from here on.
     fn begin_marking(&mut self, heap: &mut Heap) {
-        debug_assert!(self.last_log.is_empty() && self.last_roots.objects.is_empty() && self.last_late.is_empty());
+        self.forget_epochs();
         heap.begin_marking();
-        self.roots.clear();
-        self.mark = Mark::default();
-        self.progress = Progress::Idle;
-        self.set_waits_for_company = false;
-        self.trials.in_doubt = false;
     }
 
     /// The heap counts from here on. If a walk over the stack has begun it goes on.

@@ -10,7 +10,7 @@ use tally_heap::{Heap, ObjectRef};
 impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
     pub(crate) fn grant_trial_budget(&mut self) {
-        self.trials.budget.put(0, (self.stops.report.given_bytes / BYTES_PER_EDGE) as i64);
+        self.trials.budget.put(0, (self.tracer.stops.report.given_bytes / BYTES_PER_EDGE) as i64);
     }
 
     /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
@@ -41,7 +41,7 @@ impl DeferredDriver {
     /// A trial has the registers to itself, and the loop of those that are seldom tried has them, too.
     #[inline(never)]
     pub(in crate::plan::deferred::trial) fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef) -> i64 {
-        self.stops.report.trials += 1;
+        self.tracer.stops.report.trials += 1;
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
         (trials.edges, trials.dead_edges) = (0, 0);
@@ -51,7 +51,7 @@ impl DeferredDriver {
             Verdict::Live => trials.note_alive(heap),
             Verdict::Garbage(objects) => {
                 heap.statistics.cyclic_garbage_objects += objects;
-                self.stops.report.freed_by_trial += objects;
+                self.tracer.stops.report.freed_by_trial += objects;
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }

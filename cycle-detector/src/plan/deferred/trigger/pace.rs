@@ -15,7 +15,7 @@ impl DeferredDriver {
             return;
         }
         let pressure = self.pressure(heap);
-        if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
+        if self.has_work(heap) && self.tracer.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
             self.slice(heap, SLICE_UNITS * shares);
@@ -28,6 +28,9 @@ impl DeferredDriver {
             }
             if self.marks_again(heap) {
                 return self.collect_or_count(heap);
+            }
+            if self.traces_instead(heap) {
+                return self.trace_instead_of_counting(heap);
             }
             self.flip_now(heap);
         } else if heap.deferred.log.entries >= heap.deferred.log_poll_at {
@@ -56,7 +59,7 @@ impl DeferredDriver {
             return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            if !self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+            if !self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
                 return;
             }
             self.slice(heap, POLL_UNITS);
@@ -72,7 +75,7 @@ impl DeferredDriver {
     /// The next of a list of objects that ask for owners first is found when the last has been released, by the next flip. If each
     /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     pub(in crate::plan::deferred::trigger) fn flip_for_a_chain(&mut self, heap: &mut Heap) {
-        let predicted = Duration::from_nanos(self.stops.last_report.work_ns);
+        let predicted = Duration::from_nanos(self.tracer.stops.last_report.work_ns);
         let timed = heap.options().slice_units.is_none();
         if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
             self.flip_now(heap);

@@ -51,7 +51,7 @@ impl DeferredDriver {
 
     /// The part of so many new bytes that is garbage, if they die as those of the last epoch did.
     fn part_that_dies(&self, heap: &Heap, bytes: u64) -> u64 {
-        let report = &self.stops.last_report;
+        let report = &self.tracer.stops.last_report;
         let cell = heap.statistics.live_bytes / heap.statistics.live_objects.max(1);
         let died = report.given_bytes.saturating_sub(report.promoted.saturating_mul(cell));
         (u128::from(bytes) * u128::from(died) / u128::from(report.given_bytes.max(1))) as u64

@@ -46,6 +46,7 @@ impl Heap {
         // What is opened from here on is on the list of opened blocks.
         self.retire_allocation();
         self.bump.blocks.leave_current();
+        self.trace.all_are_young = false;
         self.trace.slices = Slices {
             arms: true,
             opened: self.bump.blocks.opened(),
@@ -65,7 +66,9 @@ impl Heap {
             self.trace.slices.part = (to < end).then_some((object, to));
             return Some(1 + (to.saturating_sub(from) / BYTES_PER_UNIT) as i64);
         }
-        match self.trace.slices.walk.next(&self.bump.blocks.owned, &self.large)? {
+        let place = self.trace.slices.walk.next(&self.bump.blocks.owned, &self.large)?;
+        let spent = self.take_over(place);
+        match place {
             // SAFETY: [OWNED] a block of this heap.
             Place::Block(block) => unsafe { UNLOGGED.block_words(block) }.fill(!0),
             // Zeal keeps the dead, and has overwritten their lengths.
@@ -74,12 +77,13 @@ impl Heap {
             }
             Place::Large(_) | Place::Vacant => {}
         }
-        Some(BITS_UNITS)
+        Some(BITS_UNITS + spent)
     }
 
     /// The program stands still: what its roots reach now survives, and all that it allocates from now on.
     pub fn take_snapshot(&mut self) {
         let (opened, large) = (self.trace.slices.opened, self.trace.slices.large);
+        self.trace.takes_over = false;
         self.bump.blocks.arm_opened(opened);
         self.large.arm_young(large);
         self.retire_allocation();
@@ -123,6 +127,7 @@ impl Heap {
                 let before = survivors.bytes;
                 self.sweep_one_large(object, survivors);
                 self.trace.slices.large_bytes += survivors.bytes - before;
+                self.make_large_young(object);
                 MARK.clear(object.granule());
             }
             return Some(SWEEP_UNITS + self.large.leaving.take_units());
@@ -136,6 +141,7 @@ impl Heap {
                 spent += self.clear_dead_cells(block, survivors);
             }
             self.bump.blocks.sweep_unless_opened_in(block, epoch);
+            spent += self.make_block_young(block);
         }
         // SAFETY: [OWNED] a block of this heap.
         unsafe { MARK.block_words(block) }.fill(0);
@@ -167,6 +173,7 @@ impl Heap {
         self.count_survivors(survivors, large_bytes, allocated);
         self.judge_fragmentation(survivors.young);
         self.trace.slices = Slices::default();
+        self.end_making_young();
         self.freed_since(before)
     }
 

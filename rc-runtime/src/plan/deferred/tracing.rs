@@ -1,0 +1,160 @@
+//! A heap of the deferred plan that traces: counting costs it more than marks would.
+//!
+//! The rules are those of the trace plan ([`plan::trace`](crate::plan::trace)): nothing is counted, survivors of a collection are mature, and
+//! collections go in slices, to which the barrier shows what is overwritten. Compiled code is that of the deferred plan, whose barrier
+//! tests the same bits. The driver decides when (`tally-collector`).
+//!
+//! ```text
+//!             begin_tracing: between two epochs; logs and candidates are forgotten; a collection begins
+//!   counting ─────────────────────────────────────────────────────────────────────────────────────► tracing
+//!            ◄─────────────────────────────────────────────────────────────────────────────────────
+//!             a collection whose sweep makes its survivors young; count_again: as if allocated since the last flip; a flip follows
+//! ```
+//!
+//! | of the heap | counting | becomes, tracing |
+//! |---|---|---|
+//! | objects | mature, or young since the last flip | the same |
+//! | live bits, blocks | of mature objects | the same; collections build them anew |
+//! | unlogged bits | of objects not logged | set for each mark |
+//! | counts | of mature objects | none: cleared while the first collection sets bits |
+//! | special, with finalizers | young ones listed | all are listed: mature ones at the same time |
+//! | held by the runtime | by a count each | listed |
+//!
+//! What costs as much as there are objects is done in slices: lists and counts before the snapshot of the first collection, a look at
+//! each object in the sweep of the last. The rest is some instructions for each block, large object, and object that the
+//! runtime holds. `[BOUND]`
+
+use crate::heap::Heap;
+use crate::memory::heap_walk::{HeapWalk, Place, next_live};
+use crate::memory::range::{MARK, block_start};
+use crate::object::{ObjectRef, flag};
+use crate::plan::deferred::marking::clear_counts;
+use crate::plan::deferred::mature::end_of_cell;
+
+/// Units of a block whose counts are cleared: two kibibytes of cold memory.
+const COUNTS_UNITS: i64 = 24;
+
+impl Heap {
+    /// From now on the heap traces. It counts, and what [`begin_marking`](Self::begin_marking) asks for holds. A collection must
+    /// begin before the program goes on.
+    pub fn begin_tracing(&mut self) {
+        self.large.forget_counts();
+        self.forget_epochs();
+        (self.trace.ages, self.trace.takes_over) = (true, true);
+    }
+
+    /// The same of a heap that marks. A mark may have been given up halfway.
+    pub fn begin_tracing_of_marking(&mut self) {
+        debug_assert!(self.marks_instead_of_counting());
+        self.retire_allocation();
+        self.end_holds_of_left_calls();
+        self.clear_marks();
+        self.bump.blocks.touch_all();
+        self.trace.ages = true;
+    }
+
+    /// Takes what counting has left over, of a block or a large object, before the snapshot of the first collection. Returns what that
+    /// costs.
+    pub(in crate::plan) fn take_over(&mut self, place: Place) -> i64 {
+        if !self.trace.takes_over {
+            return 0;
+        }
+        match place {
+            Place::Block(block) => {
+                let (mut at, end, mut spent) = (block_start(block), block_start(block + 1), COUNTS_UNITS);
+                while let Some(object) = next_live(at, end) {
+                    at = end_of_cell(object);
+                    spent += 1;
+                    self.list_mature(object);
+                }
+                // SAFETY: [OWNED] a block of this heap.
+                unsafe { clear_counts(block) };
+                spent
+            }
+            Place::Large(object) => {
+                self.list_mature(object);
+                1
+            }
+            Place::Vacant => 0,
+        }
+    }
+
+    /// The same at once: a collection that stops the program begins, or the lists are read.
+    pub(crate) fn finish_taking_over(&mut self) {
+        let mut walk = HeapWalk::default();
+        while self.trace.takes_over {
+            match walk.next(&self.bump.blocks.owned, &self.large) {
+                Some(place) => _ = self.take_over(place),
+                None => self.trace.takes_over = false,
+            }
+        }
+    }
+
+    /// An object that counting knew is listed if it is special or has a finalizer.
+    fn list_mature(&mut self, object: ObjectRef) {
+        if !object.is_mature() {
+            return;
+        }
+        if object.has(flag::ROOTED) || object.has(flag::FOUND) {
+            object.remove_flags(flag::ROOTED | flag::FOUND);
+        }
+        if object.has(flag::SPECIAL) {
+            self.list_special(object);
+        }
+        if object.needs_finalizer() {
+            self.trace.finalizable.push(object);
+        }
+    }
+
+    /// The sweep that begins makes all survivors young, so that the heap may count afterwards.
+    pub fn make_survivors_young(&mut self) {
+        self.trace.rejuvenates = true;
+    }
+
+    /// Whether such a sweep has ended, and no collection has begun since.
+    pub fn all_are_young(&self) -> bool {
+        self.trace.all_are_young
+    }
+
+    /// Makes the objects of a block that was swept young, if they are to be. Returns what that costs.
+    pub(in crate::plan) fn make_block_young(&mut self, block: u32) -> i64 {
+        if !self.trace.rejuvenates {
+            return 0;
+        }
+        let (mut at, end, mut spent) = (block_start(block), block_start(block + 1), 0);
+        while let Some(object) = next_live(at, end) {
+            at = end_of_cell(object);
+            spent += 1;
+            self.make_survivor_young(object);
+        }
+        spent
+    }
+
+    /// The same of a large object, unless it has died.
+    pub(in crate::plan) fn make_large_young(&mut self, object: ObjectRef) {
+        if self.trace.rejuvenates && MARK.get(object.granule()) {
+            self.make_survivor_young(object);
+        }
+    }
+
+    /// The sweep has ended: if it has made the survivors young, none that was promoted is left.
+    pub(in crate::plan) fn end_making_young(&mut self) {
+        if std::mem::take(&mut self.trace.rejuvenates) {
+            self.trace.all_are_young = true;
+            self.statistics.promoted_objects = self.statistics.freed_mature_objects;
+        }
+    }
+
+    fn make_survivor_young(&self, object: ObjectRef) {
+        object.remove_flags(flag::MATURE);
+        object.set_stamp(self.clock.epoch);
+    }
+
+    /// From now on the heap counts again: all objects are young. A flip must follow before the program goes on.
+    pub fn count_again(&mut self) {
+        debug_assert!(self.trace.all_are_young);
+        self.large.make_young(self.clock.epoch);
+        (self.trace.ages, self.trace.all_are_young) = (false, false);
+        self.begin_counting();
+    }
+}
