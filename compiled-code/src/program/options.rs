@@ -47,6 +47,8 @@ pub struct RunOptions {
     pub fail_allocation: Option<u64>,
     /// Units of work of each slice, in place of a length of time: runs repeat exactly.
     pub slice_units: Option<u32>,
+    /// When a heap of the deferred plan traces; where it pays if nothing is said.
+    pub tracing: Option<Traces>,
 }
 
 /// A value that cannot be understood.
@@ -203,6 +205,17 @@ pub fn parse_type_name(text: &str) -> Result<Option<String>, OptionError> {
     }
 }
 
+/// Reads when a heap of the deferred plan traces: `0` never, `1` where it pays; `turns` is for tests, and then small heaps count.
+///
+/// # Errors
+/// [`OptionError::Switch`].
+fn parse_tracing(text: &str) -> Result<Traces, OptionError> {
+    match text {
+        "turns" => Ok(Traces::ByTurns(2)),
+        text => Ok(if parse_switch(text)? { Traces::WhereItPays } else { Traces::Never }),
+    }
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),
@@ -220,8 +233,8 @@ impl RunOptions {
             heap_limit: self.heap_limit,
             epoch_bytes: self.epoch_bytes.unwrap_or(default.epoch_bytes).max(EPOCH_BYTES_MIN),
             epoch_grows: self.epoch_bytes.is_none(),
-            mark_ns: MARK_NS,
-            traces: Traces::WhereItPays,
+            mark_ns: if matches!(self.tracing, Some(Traces::ByTurns(_))) { 0 } else { MARK_NS },
+            traces: self.tracing.unwrap_or(Traces::WhereItPays),
             slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: self.pause_goal_ns,
             count_objects: self.stats.is_some() || self.leak_check || self.zeal || self.log_collections,
@@ -242,7 +255,7 @@ impl RunOptions {
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_ALLOC_SITES`, `TALLY_LOG`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
+    /// `TALLY_LEAK_CHECK`, `TALLY_WHY`, `TALLY_ALLOC_SITES`, `TALLY_LOG`, `TALLY_FAIL_ALLOCATION`, `TALLY_SLICE_UNITS` and `TALLY_TRACING`, and checks `TALLY_RESERVE` and
     /// `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), no option is set.
     ///
     /// # Errors
@@ -281,6 +294,7 @@ impl RunOptions {
             alloc_sites: get(read("TALLY_ALLOC_SITES"), "TALLY_ALLOC_SITES", parse_alloc_sites)?.flatten(),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
             slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
+            tracing: get(read("TALLY_TRACING"), "TALLY_TRACING", parse_tracing)?,
         })
     }
 }
@@ -322,7 +336,8 @@ mod tests {
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
         }
         let others = ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"];
-        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS", "TALLY_LOG", "TALLY_ALLOC_SITES"]) {
+        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS", "TALLY_TRACING", "TALLY_LOG", "TALLY_ALLOC_SITES"])
+        {
             let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
@@ -357,6 +372,7 @@ mod tests {
                 "TALLY_LOG" => "collections",
                 "TALLY_FAIL_ALLOCATION" => "17",
                 "TALLY_SLICE_UNITS" => "4096",
+                "TALLY_TRACING" => "0",
                 _ => return None,
             };
             Some(text.to_owned())

@@ -29,6 +29,7 @@ mod small_range;
 mod stops;
 mod trace_functions;
 mod trace_slices;
+mod tracing;
 mod trials;
 mod verification;
 mod weak;

@@ -194,6 +194,7 @@ impl Running {
             alloc_sites: self.alloc_sites.map_or(base.alloc_sites, |sites| sites.0),
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
             slice_units: base.slice_units,
+            tracing: base.tracing,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Heap {
     /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated.
     pub fn begin_collection(&mut self) {
         self.finish_taking_over();
-        self.trace.all_are_young = false;
+        self.leave_youth();
         self.retire_allocation();
         if self.survivors_age() && self.clock.epoch < LAST_EPOCH {
             self.advance_stamp();

@@ -137,10 +137,14 @@ impl Heap {
         }
     }
 
-    /// The sweep has ended: if it has made the survivors young, none that was promoted is left.
+    /// The sweep has ended.
     pub(in crate::plan) fn end_making_young(&mut self) {
-        if std::mem::take(&mut self.trace.rejuvenates) {
-            self.trace.all_are_young = true;
+        self.trace.all_are_young = std::mem::take(&mut self.trace.rejuvenates);
+    }
+
+    /// If all objects are young, none of those that were promoted is left: they are promoted anew.
+    pub(in crate::plan) fn leave_youth(&mut self) {
+        if std::mem::take(&mut self.trace.all_are_young) {
             self.statistics.promoted_objects = self.statistics.freed_mature_objects;
         }
     }
@@ -154,7 +158,8 @@ impl Heap {
     pub fn count_again(&mut self) {
         debug_assert!(self.trace.all_are_young);
         self.large.make_young(self.clock.epoch);
-        (self.trace.ages, self.trace.all_are_young) = (false, false);
+        self.leave_youth();
+        self.trace.ages = false;
         self.begin_counting();
     }
 }

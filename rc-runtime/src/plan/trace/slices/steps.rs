@@ -46,7 +46,7 @@ impl Heap {
         // What is opened from here on is on the list of opened blocks.
         self.retire_allocation();
         self.bump.blocks.leave_current();
-        self.trace.all_are_young = false;
+        self.leave_youth();
         self.trace.slices = Slices {
             arms: true,
             opened: self.bump.blocks.opened(),
