@@ -72,18 +72,18 @@ impl CollectionLog {
 
     fn write_line(&mut self, heap: &Heap, report: &EpochReport, line: &mut Line) -> fmt::Result {
         let now = heap.statistics_with_young();
-        let since = heap.options().log_since.map_or(0.0, |start| start.elapsed().as_secs_f64());
+        let since = heap.options().log_since.map_or(0, |start| start.elapsed().as_millis() as u64);
         let allocated = now.allocated_bytes.saturating_sub(self.allocated_bytes);
         let freed = now.freed_objects().saturating_sub(self.freed);
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let mib = |bytes: u64| Decimal::<1>::of(bytes, 1 << 20);
         let kind = match self.kind {
             Kind::Epoch => "epoch",
             Kind::Collection => "collection",
             Kind::Round => "round",
             Kind::Mark => "mark",
         };
-        write!(line, "tally: {kind} {} at {since:.3} s: ", now.epochs)?;
-        write!(line, "{:.1} MiB -> {:.1} MiB, ", mib(self.live_bytes + allocated), mib(now.live_bytes))?;
+        write!(line, "tally: {kind} {} at {} s: ", now.epochs, Decimal::<3>::of(since, 1000))?;
+        write!(line, "{} MiB -> {} MiB, ", mib(self.live_bytes + allocated), mib(now.live_bytes))?;
         write!(line, "{freed} objects freed")?;
         let means =
             [("count", report.freed_by_count), ("trial", report.freed_by_trial), ("mark", report.freed_by_mark)];
@@ -93,14 +93,32 @@ impl CollectionLog {
             before = ", ";
         }
         write!(line, "{}, {} live; ", if before == ", " { ")" } else { "" }, now.live_objects)?;
-        let ms = |ns: u64| ns as f64 / 1e6;
+        let ms = |ns: u64| Decimal::<3>::of(ns, 1_000_000);
         let stops = if self.stops == 1 { "stop" } else { "stops" };
-        write!(line, "{} {stops}, {:.3} ms at most, ", self.stops, ms(self.longest_ns))?;
-        writeln!(line, "{:.3} ms in all", ms(self.stopped_ns))?;
+        write!(line, "{} {stops}, {} ms at most, ", self.stops, ms(self.longest_ns))?;
+        writeln!(line, "{} ms in all", ms(self.stopped_ns))?;
         (self.stops, self.stopped_ns, self.longest_ns) = (0, 0, 0);
         (self.live_bytes, self.allocated_bytes) = (now.live_bytes, now.allocated_bytes);
         self.freed = now.freed_objects();
         Ok(())
+    }
+}
+
+/// A number with so many digits behind its point, in units of which it is a part. Numbers with a floating point would bring 20 kB of code into
+/// every executable.
+struct Decimal<const DIGITS: u32>(u64);
+
+impl<const DIGITS: u32> Decimal<DIGITS> {
+    fn of(amount: u64, unit: u64) -> Decimal<DIGITS> {
+        let parts = u128::from(amount) * 10_u128.pow(DIGITS) + u128::from(unit / 2);
+        Decimal((parts / u128::from(unit)) as u64)
+    }
+}
+
+impl<const DIGITS: u32> fmt::Display for Decimal<DIGITS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = 10_u64.pow(DIGITS);
+        write!(f, "{}.{:0width$}", self.0 / unit, self.0 % unit, width = DIGITS as usize)
     }
 }
 
@@ -116,5 +134,21 @@ impl fmt::Write for Line {
         room.copy_from_slice(text.as_bytes());
         self.len += text.len();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_rounded_and_have_all_their_digits() {
+        let ms = |ns| Decimal::<3>::of(ns, 1_000_000).to_string();
+        assert_eq!(
+            [0, 499, 500, 1_999_499, 1_999_500, 12_034_000_000].map(ms),
+            ["0.000", "0.000", "0.001", "1.999", "2.000", "12034.000"]
+        );
+        let mib = |bytes| Decimal::<1>::of(bytes, 1 << 20).to_string();
+        assert_eq!([0, 52_428, 52_429, u64::MAX].map(mib), ["0.0", "0.0", "0.1", "17592186044416.0"]);
     }
 }

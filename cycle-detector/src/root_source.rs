@@ -13,6 +13,9 @@ use tally_heap::{Heap, ObjectRef};
 /// Objects of a list of roots, or of a mark's stack, whose memory is kept. With none a list would be looked for node by node.
 pub(crate) const RESERVED: usize = 512;
 
+/// Frames that a flip or a snapshot of the deferred plan visits; those below wait for slices.
+pub(crate) const FRAMES_AT_FLIP: usize = 4096;
+
 /// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped.
 pub trait RootSource: Debug {
     /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are

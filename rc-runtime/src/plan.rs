@@ -15,8 +15,6 @@ pub mod prompt;
 pub mod trace;
 mod verbs;
 
-pub use verbs::regime::Rules;
-
 /// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {
@@ -27,6 +25,17 @@ pub enum Plan {
     Prompt,
     /// Nothing counted, deaths at collections that mark from the roots: for strategies without barriers, whose writes are plain stores.
     Trace,
+}
+
+/// What a heap of the deferred plan does with its objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Epochs, counts and trials.
+    Counting,
+    /// It is small, and marks in one stop (`plan::deferred::marking`).
+    Marking,
+    /// It is large, and marks in slices (`plan::deferred::tracing`).
+    Tracing,
 }
 
 /// Bit of a module record's flags: the module's code is of the prompt plan.

@@ -16,15 +16,16 @@ pub mod trial;
 pub mod trigger;
 pub mod verify;
 
+use crate::plan::bump::tracer::Tracer;
 use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::Mark;
 use crate::plan::deferred::marking::Marking;
 use crate::plan::deferred::tracing::Tracing;
 use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
-use crate::plan::trace::TraceDriver;
 use crate::progress::Progress;
 use crate::root_source::RootSource;
+use std::fmt;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::plan::deferred::log::{Log, LogCursor};
@@ -48,7 +49,7 @@ impl Lapsed {
 }
 
 /// The driver of a heap of the deferred plan.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct DeferredDriver {
     /// The phase of the running epoch's passes.
     pub(crate) phase: Phase,
@@ -86,7 +87,17 @@ pub struct DeferredDriver {
     pub(crate) tracing: Tracing,
     pub(crate) trigger: Trigger,
     /// Where the roots of compiled code come from, the stops of the program, and the collections of a heap that traces.
-    pub(crate) tracer: TraceDriver,
+    pub(crate) tracer: Tracer,
+}
+
+/// In short: what a whole heap's driver holds is more than anybody reads, and all its parts would be in every executable.
+impl fmt::Debug for DeferredDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeferredDriver")
+            .field("phase", &self.phase)
+            .field("stage", &self.mark.stage())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Makes the driver of a heap of this plan.
@@ -97,7 +108,7 @@ pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
 impl DeferredDriver {
     /// A driver that finds the roots of compiled code in `stack`.
     pub fn new(stack: Box<dyn RootSource>) -> DeferredDriver {
-        DeferredDriver { tracer: TraceDriver::of_deferred(stack), ..DeferredDriver::default() }
+        DeferredDriver { tracer: Tracer::of_deferred(stack), ..DeferredDriver::default() }
     }
 
     /// Runs `work` with its duration counted as a stop of the mutator.

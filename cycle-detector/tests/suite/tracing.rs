@@ -27,7 +27,8 @@ unsafe extern "C-unwind" fn finalize(object: *mut c_void) {
 // SAFETY: `finalize` takes objects of the type.
 static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0]).finalized(finalize) };
 // SAFETY: `finalize` takes objects of the type.
-static OWNER: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Owner", 24, &[0]).finalized(finalize).finalized_in(FinalizeOrder::OwnerFirst) };
+static OWNER: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Owner", 24, &[0]).finalized(finalize).finalized_in(FinalizeOrder::OwnerFirst) };
 
 const EPOCH: u64 = 64 << 10;
 /// Units of a mark in one stop.

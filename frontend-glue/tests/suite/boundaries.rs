@@ -30,7 +30,8 @@ fn prints(stdout: &str) -> Outcome {
     Outcome { status: Some(0), stdout: stdout.into(), stderr: String::new() }
 }
 
-/// Runs a program in both ways, at both ends of optimisation, with a leak check and an epoch every 64 KiB.
+/// Runs a program in both ways, at both ends of optimisation, with a leak check and an epoch every 64 KiB; under the deferred plan also with
+/// collections that trace between the epochs.
 fn runs(program: &str, stdout: &str) {
     runs_in(&Folder::with(&[("program.c", program)]), stdout);
 }
@@ -52,6 +53,10 @@ fn runs_with(folder: &Folder, options: &[&str], stdout: &str) {
         folder.build(&[&["--opt", level, "program.c"], options].concat());
         let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
         assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
+        if program::plan() == Plan::Deferred {
+            let turns = [&variables[..], &[("TALLY_TRACING", "turns")]].concat();
+            assert_eq!(folder.program(&turns, &[]), prints(stdout), "the same, which traces by turns");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ mod counters;
 mod finalizers;
 mod objects;
 mod references;
-pub(in crate::plan) mod regime;
+mod regime;
 mod sampling;
 mod weak;
 mod work;

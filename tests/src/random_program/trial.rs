@@ -138,7 +138,9 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
     if dice.one_in(2) {
         let zeal = !dice.one_in(4);
         let heap = if zeal { ("TALLY_ZEAL", "1") } else { ("TALLY_EPOCH_BYTES", "8KiB") };
-        ways.push(Way::Build(level(dice).to_vec(), vec![heap, ("TALLY_LEAK_CHECK", "1")]));
+        // Under the deferred plan epochs and collections take turns.
+        let rules = ("TALLY_TRACING", *dice.pick(&["turns", "1"]));
+        ways.push(Way::Build(level(dice).to_vec(), vec![heap, rules, ("TALLY_LEAK_CHECK", "1")]));
     }
     if dice.one_in(2) {
         let pipeline = passes::pipeline(dice);

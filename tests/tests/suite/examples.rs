@@ -47,16 +47,19 @@ fn programs_with_a_mistake_are_warned_about_and_caught_under_zeal() {
 /// scenario 36.
 #[test]
 fn statistics_of_an_example_add_up() {
-    // A heap that may not mark for long counts, and tries what may be part of a ring; any other marks.
+    // A heap that may not mark for long, and may not trace, counts, and tries what may be part of a ring; any other marks.
     let counting = ["epochs", "candidates", "cyclic_garbage_objects", "trial_runs", "frames_walked", "roots_walked"];
-    for (options, keys) in [
-        (&["--pause-goal", "1us"][..], &counting[..]),
-        (&[], &["epochs", "marks", "mark_units", "frames_walked", "roots_walked"]),
+    for (options, tracing, keys) in [
+        (&["--pause-goal", "1us"][..], "0", &counting[..]),
+        (&[], "1", &["epochs", "marks", "mark_units", "frames_walked", "roots_walked"]),
     ] {
         let folder = tempfile::tempdir().expect("a folder for statistics");
         let place = folder.path().join("rings.json");
         let stats = format!("--stats={}", place.display());
-        let output = run_tally(&[&["run", "--leak-check", &stats], options, &["examples/rings.c"]].concat(), &[]);
+        let output = run_tally(
+            &[&["run", "--leak-check", &stats], options, &["examples/rings.c"]].concat(),
+            &[("TALLY_TRACING", tracing)],
+        );
         assert!(output.status.success(), "{}", describe(&output));
         let text = std::fs::read_to_string(&place).expect("the statistics were written");
         let statistics: serde_json::Value = serde_json::from_str(&text).expect("the statistics are JSON");

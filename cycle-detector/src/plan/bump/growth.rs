@@ -4,7 +4,8 @@
 //! one reference for each that the program has made since, however large the heap is (Jones, Hosking & Moss, *The
 //! Garbage Collection Handbook*, §10). And it may grow by so much for each unit of the last collection that collections take a small part of
 //! the time: a mebibyte at least, an epoch at most. Where next to nothing lives they are nearly free, and the heap need not be
-//! large. Who says how long epochs are has that length.
+//! large. Who says how long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in
+//! slices is over before.
 
 use crate::account;
 use tally_heap::Heap;
@@ -42,7 +43,11 @@ impl Growth {
             true => self.units.saturating_mul(BYTES_PER_UNIT).clamp(SHORTEST.min(epoch), epoch),
             false => epoch,
         };
-        length.max(self.left)
+        let length = length.max(self.left);
+        match heap.options().heap_limit {
+            Some(limit) => length.min((limit.saturating_sub(self.left) / 2).max(SHORTEST.min(length))),
+            None => length,
+        }
     }
 
     /// Whether so much has been allocated.
@@ -61,14 +66,16 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn epochs_are_short_where_marks_cost_next_to_nothing() {
         const MIB: u64 = 1 << 20;
-        for (grows, units, left, due) in [
-            (true, 0, 0, MIB),
-            (true, 8192, MIB, 4 * MIB),
-            (true, 1 << 20, 5 * MIB, 8 * MIB),
-            (true, 1 << 20, 11 * MIB, 11 * MIB),
-            (false, 0, MIB, 8 * MIB),
+        for (grows, heap_limit, units, left, due) in [
+            (true, None, 0, 0, MIB),
+            (true, None, 8192, MIB, 4 * MIB),
+            (true, None, 1 << 20, 5 * MIB, 8 * MIB),
+            (true, None, 1 << 20, 11 * MIB, 11 * MIB),
+            (false, None, 0, MIB, 8 * MIB),
+            (true, Some(20 * MIB), 1 << 20, 11 * MIB, 9 * MIB / 2),
+            (true, Some(11 * MIB), 1 << 20, 11 * MIB, MIB),
         ] {
-            let options = HeapOptions { epoch_grows: grows, ..HeapOptions::default() };
+            let options = HeapOptions { epoch_grows: grows, heap_limit, ..HeapOptions::default() };
             // SAFETY: [HELD] nothing is allocated.
             let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
             let growth = Growth { units, left };

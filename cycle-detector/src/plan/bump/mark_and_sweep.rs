@@ -8,7 +8,7 @@
 //! 4. Ephemerons whose key is still not marked release their values.
 //! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
 //!
-//! Of the trace plan, where it does not go in slices (`plan/trace/sliced`), and of a heap of the deferred plan that marks instead of
+//! Of the trace plan, where it does not go in slices (`tracer/sliced`), and of a heap of the deferred plan that marks instead of
 //! counting. That gives a mark up when it has taken too long, after step 1 or 3. What was found dead by then is dead, and may be
 //! found so again. `[BOUND]`
 

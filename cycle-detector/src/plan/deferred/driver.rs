@@ -1,8 +1,8 @@
 //! The heap's requests to its driver under the deferred plan: a slice, an epoch, a collection.
 
+use crate::plan::bump::tracer::Tracer;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::plan::trace::TraceDriver;
 use tally_heap::Heap;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::plan::Rules;
@@ -109,14 +109,14 @@ impl EpochDriver for DeferredDriver {
         match heap.rules() {
             Rules::Counting => self.pace_poll(heap),
             Rules::Marking => self.poll_marking(heap),
-            Rules::Tracing => self.trace(heap, TraceDriver::on_poll),
+            Rules::Tracing => self.trace(heap, Tracer::on_poll),
         }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
         match heap.rules() {
             Rules::Counting | Rules::Marking => self.stopped(heap, DeferredDriver::collect_all),
-            Rules::Tracing => self.trace(heap, TraceDriver::collect),
+            Rules::Tracing => self.trace(heap, Tracer::collect),
         }
     }
 
@@ -135,7 +135,7 @@ impl EpochDriver for DeferredDriver {
         match heap.rules() {
             Rules::Counting => self.stopped(heap, DeferredDriver::run_epoch),
             Rules::Marking => _ = self.stopped(heap, DeferredDriver::collect_by_mark),
-            Rules::Tracing => self.trace(heap, TraceDriver::epoch),
+            Rules::Tracing => self.trace(heap, Tracer::epoch),
         }
     }
 
@@ -153,7 +153,7 @@ impl EpochDriver for DeferredDriver {
         match heap.rules() {
             Rules::Counting => self.flip_now(heap),
             Rules::Marking => self.collect_or_count(heap),
-            Rules::Tracing => self.trace(heap, TraceDriver::flip),
+            Rules::Tracing => self.trace(heap, Tracer::flip),
         }
     }
 
@@ -175,7 +175,7 @@ impl EpochDriver for DeferredDriver {
         match heap.rules() {
             Rules::Counting => self.verify_quiet(heap),
             Rules::Marking => crate::plan::bump::verify::verify(heap),
-            Rules::Tracing => self.trace(heap, TraceDriver::verify),
+            Rules::Tracing => self.trace(heap, Tracer::verify),
         }
     }
 

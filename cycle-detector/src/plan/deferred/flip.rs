@@ -16,7 +16,7 @@
 use crate::collection_log::Kind;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::root_source::{Headway, RootList, note_frames};
+use crate::root_source::{FRAMES_AT_FLIP, Headway, RootList, note_frames};
 use crate::slice::CHUNK_UNITS;
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
@@ -25,9 +25,6 @@ use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::LogCursor;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Frames that a flip visits; those below wait for slices.
-pub(crate) const FRAMES_AT_FLIP: usize = 4096;
 
 impl DeferredDriver {
     /// Flips. The passes of the last flip must be done.

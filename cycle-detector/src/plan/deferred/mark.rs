@@ -92,6 +92,11 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Where it is.
+    pub(in crate::plan::deferred) fn stage(&self) -> impl std::fmt::Debug {
+        self.stage
+    }
+
     /// Whether a mark is in progress.
     pub fn is_running(&self) -> bool {
         self.stage != Stage::Off

@@ -111,6 +111,13 @@ impl Heap {
         self.trace.rejuvenates = true;
     }
 
+    /// All survivors become young at once: the stamps are used up, and no collection in slices can begin.
+    pub fn make_all_young(&mut self) {
+        self.finish_taking_over();
+        self.for_each_mature(|heap, object| heap.make_survivor_young(object));
+        self.trace.all_are_young = true;
+    }
+
     /// Whether such a sweep has ended, and no collection has begun since.
     pub fn all_are_young(&self) -> bool {
         self.trace.all_are_young

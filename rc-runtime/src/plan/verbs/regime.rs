@@ -1,18 +1,7 @@
 //! Verbs: whose rules hold in a heap now.
 
 use crate::heap::Heap;
-use crate::plan::Plan;
-
-/// What a heap of the deferred plan does with its objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rules {
-    /// Epochs, counts and trials.
-    Counting,
-    /// It is small, and marks in one stop (`plan::deferred::marking`).
-    Marking,
-    /// It is large, and marks in slices (`plan::deferred::tracing`).
-    Tracing,
-}
+use crate::plan::{Plan, Rules};
 
 impl Heap {
     /// The rules of a heap of the deferred plan. Those of the trace plan hold while it marks, and while it traces.

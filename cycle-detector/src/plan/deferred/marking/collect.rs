@@ -3,7 +3,7 @@
 use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::flip::FRAMES_AT_FLIP;
+use crate::root_source::FRAMES_AT_FLIP;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;

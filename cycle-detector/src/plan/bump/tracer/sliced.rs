@@ -23,15 +23,14 @@
 //! Not in slices: the roots. In a heap of the deferred plan only the newest frames of a deep stack are read at the snapshot, those below
 //! in slices, or when the program comes back to one. `[WATERMARK]` If a jump has left frames that waited, the collection is given up.
 
-use super::TraceDriver;
+use super::Tracer;
 use super::judging::Judging;
 use crate::account::Pressure;
 use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::dead;
 use crate::plan::bump::marker::Marker;
 use crate::plan::bump::verify::verify;
-use crate::plan::deferred::flip::FRAMES_AT_FLIP;
-use crate::root_source::{Headway, RootList, note_frames};
+use crate::root_source::{FRAMES_AT_FLIP, Headway, RootList, note_frames};
 use crate::slice::{CHUNK_UNITS, OBJECTS_PER_STEP, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
@@ -80,7 +79,7 @@ impl Sliced {
     }
 }
 
-impl TraceDriver {
+impl Tracer {
     /// Whether a collection in slices is running.
     pub(in crate::plan) fn is_running(&self) -> bool {
         self.sliced.is_running()

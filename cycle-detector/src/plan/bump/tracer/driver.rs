@@ -1,6 +1,6 @@
 //! The heap's requests to its driver under the trace plan: a whole collection, or a slice of one.
 
-use super::TraceDriver;
+use super::Tracer;
 use crate::plan::bump::verify::verify;
 use crate::slice::Slice;
 use tally_heap::Heap;
@@ -8,7 +8,7 @@ use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::violation::Violation;
 
-impl TraceDriver {
+impl Tracer {
     /// Collects at a safepoint of zeal. Where there are many objects not at each, or a program that grows would take
     /// quadratic time.
     fn collect_in_zeal(&mut self, heap: &mut Heap) {
@@ -32,7 +32,7 @@ impl TraceDriver {
     }
 }
 
-impl TraceDriver {
+impl Tracer {
     /// Collects all that is garbage now.
     fn collect_all(&mut self, heap: &mut Heap) -> u64 {
         let before = heap.statistics.freed_objects();
@@ -43,7 +43,7 @@ impl TraceDriver {
     }
 }
 
-impl EpochDriver for TraceDriver {
+impl EpochDriver for Tracer {
     fn on_block_taken(&mut self, heap: &mut Heap) {
         if heap.large.leaving.blocks() != 0 {
             heap.give_back_in_turn();
@@ -54,7 +54,7 @@ impl EpochDriver for TraceDriver {
         if !self.sliced.is_running() && self.growth.is_due(heap) {
             match self.slices(heap) {
                 true => self.begin_in_slices(heap),
-                false => _ = self.stopped(heap, TraceDriver::collect_now),
+                false => _ = self.stopped(heap, Tracer::collect_now),
             }
         }
         if self.sliced.is_running() {
@@ -68,7 +68,7 @@ impl EpochDriver for TraceDriver {
             return;
         }
         if heap.zeal.is_some() {
-            self.stopped(heap, TraceDriver::collect_in_zeal);
+            self.stopped(heap, Tracer::collect_in_zeal);
         } else if self.sliced.is_running() && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
             self.slice_as_the_heap_says(heap);
         }
@@ -76,7 +76,7 @@ impl EpochDriver for TraceDriver {
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
         heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
-        let freed = self.stopped(heap, TraceDriver::collect_all);
+        let freed = self.stopped(heap, Tracer::collect_all);
         heap.give_all_back();
         freed
     }
@@ -122,7 +122,7 @@ impl EpochDriver for TraceDriver {
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
         if self.sliced.is_running() {
-            self.stopped(heap, TraceDriver::collect_all);
+            self.stopped(heap, Tracer::collect_all);
         }
         verify(heap)
     }

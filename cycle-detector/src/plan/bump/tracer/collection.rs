@@ -1,6 +1,6 @@
 //! A collection of the trace plan that stops the program.
 
-use super::TraceDriver;
+use super::Tracer;
 use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::root_source::{RootList, note_frames};
@@ -8,7 +8,7 @@ use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
 
-impl TraceDriver {
+impl Tracer {
     /// Collects. Returns how many objects died.
     pub(super) fn collect_now(&mut self, heap: &mut Heap) -> u64 {
         let start = Instant::now();
