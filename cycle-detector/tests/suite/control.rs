@@ -134,44 +134,6 @@ fn epochs_grow_with_the_live_heap() {
     }
 }
 
-/// Objects live a little longer than an epoch. Long epochs save their work, unless the program has said how long they are to be, or memory is
-/// limited; where objects live much longer none are.
-#[test]
-fn epochs_are_long_where_that_saves_work() {
-    const EPOCH: u64 = 64 << 10;
-    let just_alive = 2 * EPOCH / 32;
-    for (alive, heap_limit, grows, is_long) in [
-        (just_alive, None, true, true),
-        (just_alive, None, false, false),
-        (just_alive, Some(1 << 30), true, false),
-        (7 * just_alive, None, true, false),
-        (16, None, true, false),
-    ] {
-        let options = HeapOptions {
-            epoch_bytes: EPOCH,
-            epoch_grows: grows,
-            heap_limit,
-            slice_units: Some(16_384),
-            ..HeapOptions::default()
-        };
-        let mut m = new_mutator(options).expect("address space");
-        let window = m.allocate_array(type_of(&ARRAY), alive).expect("room");
-        m.push_root(Some(window));
-        let mut long = 0;
-        for turn in 0..64 * alive.max(just_alive) {
-            let object = node(&mut m);
-            set(&mut m, window, 8 + 8 * (turn % alive), object);
-            m.poll();
-            long += u64::from(m.heap().epoch_bytes() == 4 * EPOCH);
-        }
-        let most = 64 * alive.max(just_alive);
-        let share = long * 100 / most;
-        assert!(if is_long { share > 75 } else { share < 25 }, "{alive} alive: {share} %");
-        assert!(grows && heap_limit.is_none() || share == 0, "{share} % without leave");
-        m.verify().expect("a sound heap");
-    }
-}
-
 /// scenario 31: candidates are noted meanwhile.
 #[test]
 fn garbage_made_while_stopped_is_found_after_the_restart() {

@@ -8,7 +8,7 @@ use tally_heap::heap::{MARK_NS_PER_UNIT, Traces};
 use tally_heap::plan::Rules;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::{new_mutator, type_of};
+use tally_kit::nodes::{in_finalizer, new_mutator, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ROW: TypeDescriptor = TypeDescriptor::plain(c"Row", 8, &[]).with_tail(0, 8, &[0]);
@@ -253,6 +253,165 @@ fn collections_that_are_asked_for_come_at_any_time() {
             1 => m.epoch(),
             _ => _ = m.step(u64::from(SLICE)),
         }
+    }
+    collect_and_verify(&mut m);
+    assert_eq!(m.statistics().live_objects, 3_000);
+}
+
+/// Of two objects with finalizers that die together the owner's runs first, whose rules ever find them dead, and whose ever hold then.
+#[test]
+fn owners_are_finalized_first_while_rules_change() {
+    for slice_units in [Some(SLICE), Some(200_000)] {
+        let mut m = new_mutator(HeapOptions { slice_units, ..options(2) }).expect("room");
+        push_list(&mut m, 3_000);
+        let (mut changes, mut rules) = (0, m.heap().rules());
+        for number in 0..30_000 {
+            let owned = m.allocate(type_of(&OWNER)).expect("room");
+            owned.slot(16).store(2 * number);
+            let place = m.push_root(Some(owned));
+            let owner = m.allocate(type_of(&OWNER)).expect("room");
+            owner.slot(16).store(2 * number + 1);
+            m.write(owner, owner.slot(0), owned.address());
+            m.truncate_roots(place.0);
+            (0..5).for_each(|_| _ = node(&mut m));
+            if number % 64 == 0 {
+                m.poll();
+            }
+            let now = m.heap().rules();
+            changes += u32::from(now != rules);
+            rules = now;
+        }
+        collect_and_verify(&mut m);
+        let mut seen = vec![false; 60_000];
+        for number in finalized() {
+            assert!(number % 2 == 1 || seen[number as usize + 1], "{number} before its owner, {slice_units:?}");
+            seen[number as usize] = true;
+        }
+        assert!(seen.into_iter().all(|seen| seen), "{slice_units:?}");
+        assert!(changes > 4 || slice_units != Some(SLICE), "{changes} changes");
+    }
+}
+
+/// A collection that is asked for is linear in the chain, too: counting ends it.
+#[test]
+fn chain_of_owners_is_collected_in_linear_time() {
+    const LINKS: u64 = 1_000;
+    let mut m = new_mutator(options(u32::MAX)).expect("room");
+    push_list(&mut m, 10_000);
+    run_until(&mut m, Rules::Tracing);
+    let place = m.push_root(None);
+    for number in 0..LINKS {
+        let owner = m.allocate(type_of(&OWNER)).expect("room");
+        owner.slot(16).store(number);
+        if let Some(last) = m.root(place) {
+            m.write(owner, owner.slot(0), last.address());
+        }
+        m.set_root(place, Some(owner));
+    }
+    m.set_root(place, None);
+    let before = m.statistics().marks;
+    m.collect();
+    assert!(finalized().into_iter().eq((0..LINKS).rev()));
+    assert!(m.statistics().marks - before <= 10, "{} marks", m.statistics().marks - before);
+    collect_and_verify(&mut m);
+}
+
+/// Else it would come to its limit before a collection is due, and stop for each.
+#[test]
+fn heap_counts_that_has_no_room_to_trace() {
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(8 << 20), ..options(u32::MAX) }).expect("room");
+    push_list(&mut m, 50_000);
+    run_until(&mut m, Rules::Tracing);
+    push_list(&mut m, 110_000);
+    run_until(&mut m, Rules::Counting);
+    let before = m.statistics();
+    for _ in 0..1_000_000 {
+        node(&mut m);
+        m.poll();
+    }
+    let after = m.statistics();
+    assert_eq!(m.heap().rules(), Rules::Counting);
+    assert!(after.marks - before.marks < 8, "{} marks", after.marks - before.marks);
+    assert!(after.slice_units_max <= u64::from(SLICE) * 8, "{} units in a slice", after.slice_units_max);
+}
+
+#[test]
+fn program_that_polls_brings_the_first_collection_to_its_end() {
+    let mut m = new_mutator(HeapOptions { mark_ns: BOUND * MARK_NS_PER_UNIT, ..options(u32::MAX) }).expect("room");
+    push_list(&mut m, 20_000);
+    for _ in 0..20_000 {
+        node(&mut m);
+        if m.heap().rules() == Rules::Tracing {
+            break;
+        }
+    }
+    assert_eq!(m.heap().rules(), Rules::Tracing);
+    let mut polls = 0;
+    while m.heap().context_mut().poll != 0 {
+        m.poll();
+        polls += 1;
+    }
+    assert!(polls > 10 && m.heap().rules() == Rules::Tracing, "{polls} polls");
+}
+
+/// The collection after which the heap was to count ends in a step, which begins the next.
+#[test]
+fn steps_end_collections_after_which_the_heap_counts() {
+    for seed in 1..30_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut random = move |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let mut m = new_mutator(HeapOptions { slice_units: Some(512), ..options(1) }).expect("room");
+        push_list(&mut m, 3_000);
+        for _ in 0..60 {
+            let place = m.push_root(None);
+            for _ in 0..random(400) {
+                let object = node(&mut m);
+                if random(3) == 0 {
+                    if let Some(last) = m.root(place) {
+                        m.write(object, object.slot(0), last.address());
+                    }
+                    m.set_root(place, Some(object));
+                }
+                m.poll();
+            }
+            if random(3) != 0 {
+                m.truncate_roots(place.0);
+            }
+            if random(6) == 0 {
+                while !m.collect_for(1) {}
+            }
+            assert!(m.statistics().freed_objects() <= m.statistics().allocated_objects, "seed {seed}");
+        }
+        collect_and_verify(&mut m);
+    }
+}
+
+unsafe extern "C-unwind" fn allocate_in_callback(_weak: *mut c_void) {
+    in_finalizer(|m| {
+        for _ in 0..20_000 {
+            node(m);
+        }
+    });
+}
+
+/// What the runtime holds for a call has one count for it.
+#[test]
+fn what_a_callback_is_called_with_is_let_go_of() {
+    let mut m = new_mutator(options(1)).expect("room");
+    push_list(&mut m, 3_000);
+    for _ in 0..20 {
+        run_until(&mut m, Rules::Tracing);
+        let target = node(&mut m);
+        let place = m.push_root(Some(target));
+        let weak = m.new_weak_with(target, allocate_in_callback).expect("room");
+        m.set_root(place, Some(weak));
+        run_until(&mut m, Rules::Counting);
+        m.truncate_roots(place.0);
     }
     collect_and_verify(&mut m);
     assert_eq!(m.statistics().live_objects, 3_000);

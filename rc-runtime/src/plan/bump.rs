@@ -26,8 +26,6 @@ pub struct BumpSpace {
     pub(crate) fragments: Fragments,
     /// Of what was allocated in the last epoch that has ended, most died young.
     pub(crate) young_leave_room: bool,
-    /// Epochs are long: the driver has learnt that it saves work.
-    pub long_epochs: bool,
 }
 
 impl BumpSpace {
@@ -35,13 +33,6 @@ impl BumpSpace {
     pub(crate) fn new(owner: u32, zeal: bool) -> BumpSpace {
         let mut blocks = BlockSpace::default();
         (blocks.owner, blocks.quarantine) = (owner, zeal);
-        BumpSpace {
-            blocks,
-            hole: Hole::NONE,
-            hole_start: 0,
-            fragments: Fragments::default(),
-            young_leave_room: false,
-            long_epochs: false,
-        }
+        BumpSpace { blocks, hole: Hole::NONE, hole_start: 0, fragments: Fragments::default(), young_leave_room: false }
     }
 }

@@ -55,6 +55,8 @@ pub struct Finalizers {
     /// Deferred plan: what finalizers had run for has died lately, and with it the last reference to something that is to be finalized
     /// in its turn.
     pub chained: bool,
+    /// Where nothing is counted: the last set has left objects for one after that of their owners.
+    pub(crate) leaves_owned: bool,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
     /// The same: what their calls have interrupted.
@@ -136,9 +138,14 @@ impl Finalizers {
         self.chained && !self.ready && !(self.done.is_empty() && self.queue.is_empty())
     }
 
-    /// Some wait although nothing is due: others are to be finalized before them, and must have gone first.
+    /// Nothing is due, and the last set has left objects that their owners hold: of a chain of them a collection that marks finds one.
     pub fn wait_for_owners(&self) -> bool {
-        !self.ready && !self.queue.is_empty()
+        self.leaves_owned && self.are_at_rest()
+    }
+
+    /// None is due, or running.
+    pub fn are_at_rest(&self) -> bool {
+        !self.ready && self.queue.is_empty() && self.depth() == 0
     }
 
     /// Objects that are held by one count for their finalizers' sake, once for each count.

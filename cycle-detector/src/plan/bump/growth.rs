@@ -36,6 +36,11 @@ impl Growth {
         self.left = left;
     }
 
+    /// Units of the last collection.
+    pub(in crate::plan) fn units(&self) -> u64 {
+        self.units
+    }
+
     /// Bytes to allocate from one collection to the next.
     pub(in crate::plan) fn due_at(&self, heap: &Heap) -> u64 {
         let epoch = heap.options().epoch_bytes;

@@ -114,9 +114,9 @@ impl EpochDriver for DeferredDriver {
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
-        match heap.rules() {
+        match self.rules_of_request(heap) {
             Rules::Counting | Rules::Marking => self.stopped(heap, DeferredDriver::collect_all),
-            Rules::Tracing => self.trace(heap, Tracer::collect),
+            Rules::Tracing => self.trace_all(heap, Tracer::collect),
         }
     }
 
@@ -132,10 +132,10 @@ impl EpochDriver for DeferredDriver {
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        match heap.rules() {
+        match self.rules_of_request(heap) {
             Rules::Counting => self.stopped(heap, DeferredDriver::run_epoch),
             Rules::Marking => _ = self.stopped(heap, DeferredDriver::collect_by_mark),
-            Rules::Tracing => self.trace(heap, Tracer::epoch),
+            Rules::Tracing => self.trace_all(heap, Tracer::epoch),
         }
     }
 
@@ -175,7 +175,7 @@ impl EpochDriver for DeferredDriver {
         match heap.rules() {
             Rules::Counting => self.verify_quiet(heap),
             Rules::Marking => crate::plan::bump::verify::verify(heap),
-            Rules::Tracing => self.trace(heap, Tracer::verify),
+            Rules::Tracing => self.tracer.verify(heap),
         }
     }
 

@@ -69,7 +69,7 @@ impl DeferredDriver {
         heap.clock.begin_epoch();
         heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);
-        self.trigger.note_flip(heap.flip_at(), work_ns);
+        self.trigger.note_flip(work_ns);
     }
 
     fn arm_barriers(heap: &mut Heap) {

@@ -16,6 +16,9 @@ mod collect;
 
 use crate::plan::bump::growth::Growth;
 
+/// Flips before a heap that has begun to count may mark again, at first.
+pub(in crate::plan::deferred) const PATIENCE: u32 = 2;
+
 /// When the next collection is due, and what marks cost.
 #[derive(Debug)]
 pub(crate) struct Marking {

@@ -16,15 +16,15 @@
 
 mod turns;
 
-use crate::plan::deferred::trigger;
+use crate::plan::deferred::marking;
 use tally_heap::Heap;
 use tally_heap::heap::MARK_NS_PER_UNIT;
 
 /// Collections before counting is tried, and the most.
-const PATIENCE: u32 = 2 * trigger::PATIENCE;
+const PATIENCE: u32 = 2 * marking::PATIENCE;
 const PATIENCE_MAX: u32 = 16 * PATIENCE;
 /// Epochs after which the cost of counting is known: the first has promoted all that lives.
-const TELLING_EPOCHS: u32 = trigger::PATIENCE;
+const TELLING_EPOCHS: u32 = marking::PATIENCE;
 /// Counting that has gone on for so many epochs was no trial that failed.
 const LASTING_EPOCHS: u32 = 2 * PATIENCE;
 /// Counting is tried where its least is at most this part of what collections cost, and stays while it costs at most the second: a heap
@@ -36,6 +36,9 @@ const NS_PER_MEBIBYTE: u64 = 5_000;
 /// What an entry of the log costs the program.
 const NS_PER_ENTRY: u64 = 2 * MARK_NS_PER_UNIT;
 
+/// What a change of rules costs for a block.
+const NS_PER_BLOCK: u64 = 20 * MARK_NS_PER_UNIT;
+
 /// What both ways have cost lately, in nanoseconds for a mebibyte allocated.
 #[derive(Debug)]
 pub(crate) struct Tracing {
@@ -45,13 +48,15 @@ pub(crate) struct Tracing {
     since: u32,
     /// Collections until counting is tried.
     patience: u32,
+    /// Counting has cost little enough when the heap counted last.
+    counting_pays: bool,
     /// Objects promoted, and freed when they were mature, until the last collection.
     items: u64,
 }
 
 impl Default for Tracing {
     fn default() -> Self {
-        Tracing { counting: 0, tracing: 0, since: 0, patience: PATIENCE, items: 0 }
+        Tracing { counting: 0, tracing: 0, since: 0, patience: PATIENCE, counting_pays: false, items: 0 }
     }
 }
 
@@ -63,7 +68,8 @@ impl Tracing {
             return false;
         }
         self.counting = if self.since == TELLING_EPOCHS { cost } else { self.counting.midpoint(cost) };
-        self.counting > self.tracing / STAYING
+        self.counting_pays = self.counting <= self.tracing / STAYING;
+        !self.counting_pays
     }
 
     /// Takes a collection, for which counting would have cost so much at least. Whether counting is tried.
@@ -74,10 +80,11 @@ impl Tracing {
         self.since >= self.patience && self.tracing / PROMISING > least.max(NS_PER_MEBIBYTE)
     }
 
+    /// The heap traces from here on.
     fn begin(&mut self, heap: &Heap) {
         let has_lasted = self.since >= LASTING_EPOCHS;
         self.patience = if has_lasted { PATIENCE } else { (2 * self.patience).min(PATIENCE_MAX) };
-        (self.since, self.items) = (0, items(heap));
+        (self.since, self.items, self.counting_pays) = (0, items(heap), false);
     }
 }
 

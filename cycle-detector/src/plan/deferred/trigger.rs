@@ -11,17 +11,12 @@
 //! where the mutator gets at least as much time between two slices as the last one took. A mark that the heap's growth has overtaken
 //! has several slices at a block.
 
-mod length;
 mod pace;
 mod pressure;
 
 use crate::account;
-use crate::plan::deferred::DeferredDriver;
 use crate::slice::SLICE_UNITS;
-use length::EpochLength;
-pub(in crate::plan::deferred) use length::PATIENCE;
 use std::time::{Duration, Instant};
-use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
 /// Slices at one block while a mark is running that the heap's growth has overtaken. Each is as short as others, but the program has
@@ -40,9 +35,6 @@ const CHAIN_SHARE: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Trigger {
     last_flip: Instant,
-    /// Bytes that the epoch was to have which the last flip has ended.
-    length: u64,
-    learnt: EpochLength,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
     /// Bytes in use when nothing waited for a slice.
@@ -53,29 +45,17 @@ pub(crate) struct Trigger {
 
 impl Default for Trigger {
     fn default() -> Self {
-        Trigger {
-            last_flip: Instant::now(),
-            length: u64::MAX,
-            learnt: EpochLength::default(),
-            ns_per_item: 25.0,
-            used_before: 0,
-            leaves_turns: true,
-        }
+        Trigger { last_flip: Instant::now(), ns_per_item: 25.0, used_before: 0, leaves_turns: true }
     }
 }
 
 impl Trigger {
     /// A flip, after an epoch for which the program was stopped so many nanoseconds; nothing is known where slices have a fixed
     /// number of units.
-    pub(crate) fn note_flip(&mut self, length: u64, work_ns: Option<u64>) {
+    pub(crate) fn note_flip(&mut self, work_ns: Option<u64>) {
         let elapsed = self.last_flip.elapsed().as_nanos() as u64;
         self.leaves_turns = work_ns.is_none_or(|work_ns| account::leaves_turns(work_ns, elapsed));
-        (self.last_flip, self.length) = (Instant::now(), length);
-    }
-
-    /// The flip was the first after marks: the survivors of the epoch that it has ended say nothing about its length.
-    pub(in crate::plan::deferred) fn forget_length(&mut self) {
-        self.length = u64::MAX;
+        self.last_flip = Instant::now();
     }
 
     /// Takes a finished epoch's report into the prediction.
@@ -95,15 +75,6 @@ impl Trigger {
     fn log_pays(&self, entries: u64) -> bool {
         let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
-    }
-}
-
-impl DeferredDriver {
-    /// When an epoch's passes are done.
-    pub(in crate::plan::deferred) fn learn_length(&mut self, heap: &mut Heap) {
-        if heap.options().epoch_grows {
-            heap.bump.long_epochs = self.trigger.learnt.learn(&self.tracer.stops.report, self.trigger.length);
-        }
     }
 }
 

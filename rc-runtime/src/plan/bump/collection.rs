@@ -31,8 +31,8 @@ impl Heap {
     /// Begins a collection. Until [`sweep`](Self::sweep) no object is allocated.
     pub fn begin_collection(&mut self) {
         self.finish_taking_over();
-        self.leave_youth();
         self.retire_allocation();
+        self.leave_youth();
         if self.survivors_age() && self.clock.epoch < LAST_EPOCH {
             self.advance_stamp();
         }

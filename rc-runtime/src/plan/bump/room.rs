@@ -22,8 +22,6 @@ use crate::type_registry::TypeInfo;
 
 /// A heap of the deferred plan fills holes while its blocks have more than a fourth, and this part of an epoch, above what lives in them.
 const EXCESS_OF_EPOCH: u64 = 8;
-/// A long epoch, in short ones.
-const LONG_EPOCH: u64 = 4;
 /// Live bytes for a byte of an epoch that has grown with them.
 const LIVE_BYTES_PER_EPOCH_BYTE: u64 = 8;
 /// An epoch does not grow beyond that: the flip arms all blocks that were allocated in, 2,048 of them in 50 µs. `[BOUND]`
@@ -173,10 +171,7 @@ impl Heap {
     pub fn epoch_bytes(&self) -> u64 {
         let least = self.options.epoch_bytes;
         match self.options.epoch_grows && self.options.heap_limit.is_none() {
-            true => {
-                let least = if self.bump.long_epochs { least * LONG_EPOCH } else { least };
-                (self.statistics.live_bytes / LIVE_BYTES_PER_EPOCH_BYTE).min(GROWN_EPOCH_MAX).max(least)
-            }
+            true => (self.statistics.live_bytes / LIVE_BYTES_PER_EPOCH_BYTE).min(GROWN_EPOCH_MAX).max(least),
             false => least,
         }
     }

@@ -27,8 +27,8 @@
 use crate::heap::Heap;
 use crate::memory::block_state::state;
 use crate::memory::range::{self, BLOCK_BYTES, BUFFERED, LIVE, UNLOGGED, block_info, block_start};
-use crate::object::ObjectRef;
 use crate::object::flag;
+use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::bump::block::BlockSpace;
 
 impl Heap {
@@ -69,7 +69,14 @@ impl Heap {
         debug_assert!(!self.deferred.counting && self.services.finalizers.depth() == 0);
         self.retire_allocation();
         while self.deferred.log.drop_chunk() {}
-        self.deferred.late_queue.clear();
+        for object in std::mem::take(&mut self.deferred.late_queue) {
+            // It is dead, and what it refers to may be gone: no walk is to come to it.
+            if !object.has(flag::LARGE) {
+                let cell = object.address() - HEADER_BYTES;
+                // SAFETY: [OWNED] a block of this heap.
+                unsafe { LIVE.clear_cell(cell, cell + object.type_info().cell_bytes_of(object)) };
+            }
+        }
         self.deferred.promotion_queue.clear();
         self.candidates.clear();
         self.suspects = 0;
@@ -104,6 +111,8 @@ impl Heap {
     /// What the runtime holds has a count for each hold.
     fn count_held(&mut self) {
         let mut held = std::mem::take(&mut self.trace.held);
+        // One that a call holds stands on both lists, and is let go of once.
+        held.retain(|object| !self.services.finalizers.held_beside_lists().any(|other| other == *object));
         held.extend(self.services.finalizers.held());
         for &object in &held {
             object.remove_flags(flag::FOUND);

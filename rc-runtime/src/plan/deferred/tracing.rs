@@ -40,6 +40,7 @@ impl Heap {
     pub fn begin_tracing(&mut self) {
         self.large.forget_counts();
         self.forget_epochs();
+        self.services.finalizers.leaves_owned = false;
         (self.trace.ages, self.trace.takes_over) = (true, true);
     }
 
@@ -50,6 +51,7 @@ impl Heap {
         self.end_holds_of_left_calls();
         self.clear_marks();
         self.bump.blocks.touch_all();
+        self.services.finalizers.leaves_owned = false;
         self.trace.ages = true;
     }
 
@@ -149,11 +151,18 @@ impl Heap {
         self.trace.all_are_young = std::mem::take(&mut self.trace.rejuvenates);
     }
 
-    /// If all objects are young, none of those that were promoted is left: they are promoted anew.
+    /// A collection begins although all objects are young: they have no live bits, in blocks that wait for their sweep.
     pub(in crate::plan) fn leave_youth(&mut self) {
-        if std::mem::take(&mut self.trace.all_are_young) {
-            self.statistics.promoted_objects = self.statistics.freed_mature_objects;
+        if self.trace.all_are_young {
+            self.note_youth();
+            self.bump.blocks.touch_all();
         }
+    }
+
+    /// None of the objects that were promoted is left: they are promoted anew.
+    fn note_youth(&mut self) {
+        self.trace.all_are_young = false;
+        self.statistics.promoted_objects = self.statistics.freed_mature_objects;
     }
 
     fn make_survivor_young(&self, object: ObjectRef) {
@@ -165,7 +174,7 @@ impl Heap {
     pub fn count_again(&mut self) {
         debug_assert!(self.trace.all_are_young);
         self.large.make_young(self.clock.epoch);
-        self.leave_youth();
+        self.note_youth();
         self.trace.ages = false;
         self.begin_counting();
     }

@@ -129,7 +129,7 @@ impl Tracer {
     }
 
     /// Polls bring the program to the driver under zeal, for finalizers, and while a collection runs.
-    pub(super) fn update_poll(&self, heap: &mut Heap) {
+    pub(in crate::plan) fn update_poll(&self, heap: &mut Heap) {
         let waits = heap.zeal.is_some() || heap.services.finalizers.are_ready();
         heap.set_poll(waits || self.sliced.is_running());
     }
@@ -250,7 +250,8 @@ impl Tracer {
             heap.show_root(root);
         }
         if headway == Headway::Cut {
-            self.collect_instead(heap);
+            // Another collection follows in the next slice; here the program may hold what no frame shows.
+            heap.lose_what_was_shown();
         }
         units as i64
     }

@@ -123,7 +123,6 @@ impl DeferredDriver {
         self.tracer.stops.close_report(heap);
         heap.judge_fragmentation(self.tracer.stops.report.promoted);
         self.trigger.learn(&self.tracer.stops.report);
-        self.learn_length(heap);
         self.release_complete_set(heap);
         let given = (self.tracer.stops.report.given_bytes, self.tracer.stops.report.log_entries);
         self.mark.evidence.note_epoch(facts(heap, self.trials.in_doubt), heap.candidates.is_empty(), given);

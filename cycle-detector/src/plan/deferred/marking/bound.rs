@@ -4,16 +4,15 @@
 //! what it knows to live would take half of the bound at most, and after the next mark that is given up it waits for twice
 //! as many flips.
 
-use super::Marking;
+use super::{Marking, PATIENCE};
 use crate::plan::bump::growth::Growth;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::plan::deferred::trigger::PATIENCE;
 use crate::slice::CHUNK_UNITS;
 use tally_heap::Heap;
 use tally_heap::heap::LAST_EPOCH;
 
-/// Flips before a heap that has begun to count may mark again, at most: as for a trial of another length that fails.
+/// And at most.
 const PATIENCE_MAX: u32 = 32 * PATIENCE;
 /// Units of a mark that say what a unit costs.
 const TELLING: u64 = 4 * CHUNK_UNITS as u64;
@@ -44,15 +43,25 @@ impl Marking {
     }
 
     /// A mark was given up: the heap counts.
-    pub(super) fn note_given_up(&mut self) {
+    pub(in crate::plan::deferred) fn note_given_up(&mut self) {
         self.wait = self.patience;
         self.patience = (2 * self.patience).min(PATIENCE_MAX);
     }
 
+    /// A flip, or a collection of a heap that traces: whether the heap may mark again in one stop, if it is small.
+    pub(in crate::plan::deferred) fn may_again(&mut self) -> bool {
+        self.wait = self.wait.saturating_sub(1);
+        self.wait == 0
+    }
+
     /// Whether so many objects could be marked in half of the bound.
-    pub(in crate::plan::deferred) fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
+    fn suffices_for(&self, heap: &Heap, objects: u64) -> bool {
+        self.suffices_for_units(heap, objects as f64 * self.units_per_object)
+    }
+
+    /// Whether a mark of so many units could.
+    pub(in crate::plan::deferred) fn suffices_for_units(&self, heap: &Heap, units: f64) -> bool {
         let options = heap.options();
-        let units = objects as f64 * self.units_per_object;
         match options.slice_units {
             Some(_) => units <= options.mark_bound_units() as f64 / 2.0,
             None => units * self.ns_per_unit <= options.mark_bound_ns() as f64 / 2.0,
@@ -71,9 +80,9 @@ impl DeferredDriver {
         {
             return false;
         }
-        self.marking.wait = self.marking.wait.saturating_sub(1);
+        let may = self.marking.may_again();
         let promoted = self.tracer.stops.last_report.promoted;
         let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && heap.services.finalizers.depth() == 0;
-        is_quiet && self.marking.wait == 0 && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
+        is_quiet && may && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
     }
 }

@@ -7,6 +7,7 @@ use crate::root_source::FRAMES_AT_FLIP;
 use crate::slice::{CHUNK_UNITS, Slice, thread_time};
 use std::time::Instant;
 use tally_heap::Heap;
+use tally_heap::plan::Rules;
 
 impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
@@ -32,7 +33,10 @@ impl DeferredDriver {
                 }
             }
         });
-        self.update_poll(heap);
+        match heap.rules() {
+            Rules::Tracing => self.tracer.update_poll(heap),
+            Rules::Counting | Rules::Marking => self.update_poll(heap),
+        }
     }
 
     /// The mutator polls in a heap that marks.
@@ -106,6 +110,5 @@ impl DeferredDriver {
         heap.begin_counting();
         let begun = std::mem::take(&mut self.roots);
         self.flip_from(heap, begun);
-        self.trigger.forget_length();
     }
 }

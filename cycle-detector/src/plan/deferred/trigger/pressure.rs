@@ -7,8 +7,8 @@
 //! | the heap, while a mark runs | one and a half of what the last one found alive | three times that (`evidence`) |
 //!
 //! *The heap's growth* is a sixteenth, or a quarter of an epoch if that is more. It is *wide* where the work of the last epoch leaves
-//! the program its turns, and where the heap is no larger than its objects and an epoch explain: the epoch is then the long one where
-//! epochs are long, its first half is no pressure, and nor are the passes before the next flip is due. Elsewhere the program would have
+//! the program its turns, and where the heap is no larger than its objects and an epoch explain: the epoch is then the one that has grown
+//! with the heap, its first half is no pressure, and nor are the passes before the next flip is due. Elsewhere the program would have
 //! hardly more of its worst 20 ms, and the heap would grow. What lives needs its memory in any case, so
 //! blocks are no pressure for it: a program that builds something has its turn meanwhile.
 
@@ -107,17 +107,17 @@ mod tests {
     /// objects, what is allocated meanwhile stays with it.
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
-    fn long_epochs_have_a_wide_room_where_turns_suffice_and_the_heap_is_no_larger_than_its_objects() {
+    fn grown_epochs_have_a_wide_room_where_turns_suffice_and_the_heap_is_no_larger_than_its_objects() {
         let options = HeapOptions { epoch_grows: true, ..HeapOptions::default() };
         // SAFETY: [HELD] nothing is allocated.
         let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let mut driver = DeferredDriver::default();
         let heap = mutator.heap();
-        for (long, leaves_turns, room) in [(false, true, 2), (true, true, 8), (true, false, 2), (false, false, 2)] {
-            heap.bump.long_epochs = long;
+        for (live, leaves_turns, room) in [(0, true, 2), (256, true, 8), (256, false, 2), (0, false, 2)] {
+            heap.statistics.live_bytes = live * MIB;
             driver.trigger.leaves_turns = leaves_turns;
             let found = driver.room(heap, 0);
-            assert_eq!((found.bytes, found.is_wide), (room * MIB, leaves_turns), "{long} {leaves_turns}");
+            assert_eq!((found.bytes, found.is_wide), (room * MIB, leaves_turns), "{live} {leaves_turns}");
             assert_eq!(driver.room(heap, 640 * MIB).bytes, 40 * MIB);
         }
     }

@@ -30,6 +30,11 @@ impl Heap {
         self.trace.slices.marks
     }
 
+    /// Frames that a mark would have visited are gone: it finds not all.
+    pub fn lose_what_was_shown(&mut self) {
+        self.trace.slices.lost = true;
+    }
+
     /// Whether a collection in slices can begin: its epoch has a stamp that no object has.
     pub fn has_a_stamp_for_slices(&self) -> bool {
         self.clock.epoch < LAST_EPOCH

@@ -289,6 +289,7 @@ impl Heap {
             return;
         }
         self.show_waiting();
+        self.services.finalizers.leaves_owned = false;
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.services.finalizers.queue);
         let is_owned =
@@ -298,6 +299,7 @@ impl Heap {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
                 queue.into_iter().partition(|&object| is_owned(self, object));
             queue = ready.into_iter().collect();
+            self.services.finalizers.leaves_owned = !owned.is_empty();
             for object in owned {
                 self.let_go_after_finalizer(object);
             }
