@@ -93,6 +93,10 @@ pub fn setups() -> Vec<Setup> {
         setup("tracing-by-turns", HeapOptions { eager_marks: true, alloc_sites: Some(200), ..tracing(1, 40) }),
         setup("tracing-and-marking", HeapOptions { mark_ns: 200 * MARK_NS_PER_UNIT, ..tracing(2, 100) }),
         setup("tracing-short-lists", HeapOptions { list_entries_max: Some(3), ..tracing(3, 60) }),
+        setup(
+            "tracing-at-every-turn",
+            HeapOptions { mark_ns: 100 * MARK_NS_PER_UNIT, list_entries_max: Some(2), ..tracing(1, 500) },
+        ),
         setup("tracing-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..tracing(2, 300) }),
         setup("prompt", prompt()),
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
