@@ -52,10 +52,16 @@ impl Heap {
     /// number. The prompt plan has no cursor.
     #[inline(always)]
     pub(crate) fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
-        let start = self.advance(info.bump_cell)?;
-        let object = self.write_header(start, info.id);
+        let object = self.bump_unwritten(info)?;
         clear_payload(object, info.bump_cell);
         Some(object)
+    }
+
+    /// The same with any words in its payload.
+    #[inline(always)]
+    pub(crate) fn bump_unwritten(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+        let start = self.advance(info.bump_cell)?;
+        Some(self.write_header(start, info.id))
     }
 
     /// The same for an array of the deferred plan, whose length is only known now. Other types take the long way.

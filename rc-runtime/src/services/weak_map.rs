@@ -10,10 +10,10 @@
 //! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
 //! | both | refers weakly to both | with whichever is first |
 //!
-//! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is
-//! made anew without such. So the time of all operations together is linear in their number, and none takes long. Objects never move: the
-//! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
-//! with the heap's records, by the map's number, since an entry may outlive its map.
+//! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is made anew without such. So the
+//! time of all operations together is linear in their number, and none takes long. Objects never move: the hash is the address. Keys
+//! and values outside the heap never go away. What a map knows of its dead entries stands with the heap's records, by the map's number,
+//! since an entry may outlive its map.
 //!
 //! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
@@ -44,8 +44,10 @@ const MODE: u64 = 16;
 const DONE: u64 = 40;
 /// In an entry: the number of its map.
 const ENTRY_NUMBER: u64 = 16;
-/// Cell of an entry, and two words of a bucket: that is three eighths to three quarters full.
-const ENTRY_BYTES: u64 = HEADER_BYTES + 24 + 2 * 8;
+/// Cell of an entry.
+const ENTRY_CELL: u64 = HEADER_BYTES + 24;
+/// The same, and two words of a bucket: that is three eighths to three quarters full.
+const ENTRY_BYTES: u64 = ENTRY_CELL + 2 * 8;
 
 impl WeakMode {
     /// The mode with that number.

@@ -24,13 +24,36 @@ impl Heap {
     /// Allocates a small object whose count is one, while nothing is due and a cell is at hand; otherwise `None`, and nothing has changed.
     #[inline(always)]
     pub(crate) fn allocate_at_hand(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
-        let is_due =
-            self.due_at_allocation || self.mark_phase().wants_turns() || self.round_is_due() || self.drain_is_due();
         let is_special = info.has_finalizer || info.align > 8 || info.stride == 0 && length != 0;
-        if is_due || is_special || self.zeal.is_some() || self.limits.until_failure != 0 {
+        if is_special || !self.may_allocate_at_hand() {
             return None;
         }
         let cell = info.cell_bytes(length).filter(|&cell| cell <= LARGEST_CELL)?;
+        let object = self.take_at_hand(info, cell)?;
+        // SAFETY: [FREE] the payload of a cell of `cell` bytes.
+        unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
+        if info.stride != 0 {
+            object.slot(info.length_offset).store(length);
+        }
+        Some(object)
+    }
+
+    /// The same for a type without a finalizer, of that size and no greater alignment, with any words in the payload.
+    #[inline(always)]
+    pub(crate) fn allocate_unwritten_at_hand(&mut self, info: &TypeInfo, cell: u64) -> Option<ObjectRef> {
+        debug_assert!(info.cell_bytes(0) == Some(cell) && !info.has_finalizer && info.align <= 8);
+        if self.may_allocate_at_hand() { self.take_at_hand(info, cell) } else { None }
+    }
+
+    #[inline(always)]
+    fn may_allocate_at_hand(&mut self) -> bool {
+        let is_due =
+            self.due_at_allocation || self.mark_phase().wants_turns() || self.round_is_due() || self.drain_is_due();
+        !is_due && self.zeal.is_none() && self.limits.until_failure == 0
+    }
+
+    #[inline(always)]
+    fn take_at_hand(&mut self, info: &TypeInfo, cell: u64) -> Option<ObjectRef> {
         let list = &mut self.context_mut().free[class_of(cell) as usize];
         let payload = *list;
         if payload == 0 {
@@ -39,13 +62,8 @@ impl Heap {
         // SAFETY: [FREE] a free cell: its first payload word is the next one.
         *list = unsafe { *(payload as *const u64) };
         // SAFETY: [FREE] a free cell of this heap, at least `cell` bytes long; its header is written below.
-        unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
-        // SAFETY: [FREE] a free cell of this heap, at least `cell` bytes long; its header is written below.
         let object = unsafe { ObjectRef::from_address(payload) };
         object.set_header(info.fresh_meta_prompt(), 0);
-        if info.stride != 0 {
-            object.slot(info.length_offset).store(length);
-        }
         Some(object)
     }
 

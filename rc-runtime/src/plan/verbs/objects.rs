@@ -42,12 +42,12 @@ impl Heap {
     }
 
     /// The same for an object of a fixed size, of which the maker takes care as of one that it owns: [`write_owned`](Self::write_owned)
-    /// is its first reference.
+    /// is its first reference. The maker writes all of its words.
     #[inline(always)]
-    pub(crate) fn allocate_entry_at_once(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+    pub(crate) fn allocate_entry_at_once(&mut self, info: &TypeInfo, cell: u64) -> Option<ObjectRef> {
         match self.plan() {
-            Plan::Deferred | Plan::Trace => self.bump(info),
-            Plan::Prompt => self.allocate_at_hand(info, 0),
+            Plan::Deferred | Plan::Trace => self.bump_unwritten(info),
+            Plan::Prompt => self.allocate_unwritten_at_hand(info, cell),
         }
     }
 
@@ -84,6 +84,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn note_special_birth(&mut self, object: ObjectRef) {
         match self.regime() {
+            Plan::Deferred if object.is_mature() => {}
             Plan::Deferred => self.list_young_special(object),
             Plan::Prompt => {}
             Plan::Trace => self.list_special(object),

@@ -222,31 +222,29 @@ impl Heap {
         }
     }
 
-    /// Writes a new object that its maker owns into a plain slot: its first reference.
+    /// Writes a new object that its maker owns into a plain slot that holds `old`: its first reference.
     #[inline(always)]
-    pub(crate) fn write_owned(&mut self, object: ObjectRef, slot: Slot, new: ObjectRef) {
+    pub(crate) fn write_owned(&mut self, object: ObjectRef, slot: Slot, new: ObjectRef, old: Option<ObjectRef>) {
         match self.plan() {
             Plan::Deferred | Plan::Trace => self.write(object, slot, new.address()),
             Plan::Prompt => {
-                // SAFETY: [HEADER] a plain reference.
-                let old = unsafe { ObjectRef::of_word(slot.read()) };
                 slot.store(new.address());
                 old.into_iter().for_each(|old| self.decrement_exact(old));
             }
         }
     }
 
-    /// Writes a word into a plain slot of a new object, which is null.
+    /// Writes a word into a plain slot of an object that was made since the last safepoint; what stood there is nothing.
     #[inline(always)]
-    pub(crate) fn write_first(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+    pub(crate) fn write_first(&mut self, slot: Slot, word: u64) {
         match self.plan() {
-            Plan::Deferred | Plan::Trace => self.write(object, slot, word),
+            Plan::Deferred | Plan::Trace => debug_assert!(!Heap::must_log(slot)),
             Plan::Prompt => {
                 // SAFETY: [HEADER] a plain reference.
                 unsafe { ObjectRef::of_word(word) }.into_iter().for_each(ObjectRef::increment_exact);
-                slot.store(word);
             }
         }
+        slot.store(word);
     }
 
     /// Releases a new object that its maker owns.

@@ -45,17 +45,28 @@ impl Heap {
 
     /// The object becomes the key of an entry of the map with that number, which stands where the map finds it at the next safepoint, or
     /// before. Whether it needs no record for it.
+    #[inline(always)]
     pub(crate) fn enter_member(&mut self, entry: ObjectRef, key: ObjectRef, number: u64) -> bool {
-        let is_free = self.number_of(key) == 0 && self.lone_slot(key) == 0 && !self.is_member(key);
-        if !is_free || number > u64::from(!KIND) {
+        if number > u64::from(!KIND) {
             return false;
         }
-        self.note_special(key);
+        if !key.has(flag::SPECIAL) {
+            key.add_flags(flag::SPECIAL);
+            self.note_special_birth(key);
+        } else if !self.is_special_without_number(key) {
+            return false;
+        }
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(key) = MEMBER | number as u32 };
         // It is not listed: nothing is to be done when it dies before its key.
         entry.add_flags(flag::SPECIAL);
         true
+    }
+
+    /// Whether the special object has no record, no weak slot, and is the key of no weak map.
+    #[inline(never)]
+    fn is_special_without_number(&self, object: ObjectRef) -> bool {
+        self.number_of(object) == 0 && self.lone_slot(object) == 0 && !self.is_member(object)
     }
 
     /// The object is the key of no entry any more; it has no record.

@@ -9,7 +9,7 @@ use crate::services::weak_map::keys::is_entry_with_key;
 
 impl Heap {
     /// The object may have a record from now on, or is one of the built-in types that need none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_special(&mut self, object: ObjectRef) {
         if !object.has(flag::SPECIAL) {
             object.add_flags(flag::SPECIAL);

@@ -1,8 +1,8 @@
 //! Entries of a weak map are read, made, removed.
 
 use super::keys::key_of_entry;
-use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Table, USED, value_of_weak_key};
-use super::{DONE, ENTRY_BYTES, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
+use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Place, Table, USED, value_of_weak_key};
+use super::{DONE, ENTRY_BYTES, ENTRY_CELL, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
@@ -95,22 +95,50 @@ impl Heap {
             unsafe { self.weak_map_remove(map, key) };
             return Ok(());
         }
-        match Table::of(map).map(|table| table.find(key)) {
-            Some(Ok(entry)) => {
-                self.write_value(entry, value);
-                return Ok(());
-            }
-            Some(Err((bucket, place))) if self.map_takes(map, bucket) => {
-                let mode = bucket.mode;
-                if let Some(object) = self.allocate_entry_at_once(builtin::weak_map_entry(mode)) {
-                    self.enter_new(map, (bucket, place), Entry { object, mode }, key, value);
-                    return Ok(());
-                }
-            }
-            _ => {}
-        }
         // SAFETY: by the caller's promise.
-        unsafe { self.weak_map_set_slowly(map, key, value) }
+        let done = map.slot(BUCKETS).read() != 0
+            && match WeakMode::of_map(map) {
+                // SAFETY: as above.
+                WeakMode::Keys => unsafe { self.set_at_once(map, WeakMode::Keys, key, value) },
+                // SAFETY: as above.
+                mode => unsafe { self.set_weakly_at_once(map, mode, key, value) },
+            };
+        // SAFETY: as above.
+        if done { Ok(()) } else { unsafe { self.weak_map_set_slowly(map, key, value) } }
+    }
+
+    /// The same as [`set_at_once`](Self::set_at_once) for maps with weak values.
+    #[inline(never)]
+    unsafe fn set_weakly_at_once(&mut self, map: ObjectRef, mode: WeakMode, key: u64, value: u64) -> bool {
+        match mode {
+            // SAFETY: by the caller's promise.
+            WeakMode::Both => unsafe { self.set_at_once(map, WeakMode::Both, key, value) },
+            // SAFETY: by the caller's promise.
+            _ => unsafe { self.set_at_once(map, WeakMode::Values, key, value) },
+        }
+    }
+
+    /// Lets a map that has a bucket have `value` for `key` if that takes neither more room nor a safepoint. Whether it has.
+    ///
+    /// # Safety
+    /// As for [`weak_map_set`](Self::weak_map_set); the map has that mode and a bucket. `[HEADER]`
+    #[inline(always)]
+    unsafe fn set_at_once(&mut self, map: ObjectRef, mode: WeakMode, key: u64, value: u64) -> bool {
+        // SAFETY: [HEADER] by the caller's promise.
+        let at = unsafe { Place::of(map, mode, key) };
+        let free = match at.found {
+            Ok(entry) => {
+                self.write_value(entry, value);
+                return true;
+            }
+            Err(free) => free,
+        };
+        if !self.map_takes(map, at.bucket) {
+            return false;
+        }
+        let Some(object) = self.allocate_entry_at_once(builtin::weak_map_entry(mode), ENTRY_CELL) else { return false };
+        self.enter_new(map, (at.bucket, free), Entry { object, mode }, key, value);
+        true
     }
 
     /// An entry without a safepoint between its birth and the end of this: nothing refers to it, and no mark has come to it.
@@ -121,16 +149,16 @@ impl Heap {
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         let key_object = unsafe { object_of(key) };
         match (entry.mode, key_object) {
-            (WeakMode::Values, _) => self.write_first(entry.object, entry.key(), key),
+            (WeakMode::Values, _) => self.write_first(entry.key(), key),
             (WeakMode::Keys, Some(object)) if self.enter_member(entry.object, object, number) => entry.key().store(key),
-            _ => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
+            _ => self.write_first_side(entry.object, entry.key(), key, WeakKind::Key),
         }
         match entry.mode {
-            WeakMode::Keys => self.write_first(entry.object, entry.value(), value),
-            _ => self.write_side(entry.object, entry.value(), value, WeakKind::Reference),
+            WeakMode::Keys => self.write_first(entry.value(), value),
+            _ => self.write_first_side(entry.object, entry.value(), value, WeakKind::Reference),
         }
-        self.note_entry_in_bucket(map, at);
-        self.write_owned(at.0.object, at.0.place(at.1), entry.object);
+        let dead = self.note_entry_in_bucket(map, at);
+        self.write_owned(at.0.object, at.0.place(at.1), entry.object, dead);
     }
 
     /// The same where room is to be made, or a safepoint comes first.
@@ -151,17 +179,19 @@ impl Heap {
             // Last, since callbacks that run at safepoints insert, too.
             heap.holding(&[Some(object)], |heap| heap.make_room(map, key))?;
             let table = Table::of(map).expect("room was made a moment ago");
-            let place = match table.find(key) {
-                Err(place) => place,
+            let at = table.place_of(key);
+            let free = match at.found {
                 Ok(entry) => {
                     // By one of those.
                     heap.write_value(entry, value);
                     return Ok(());
                 }
+                Err(free) => free,
             };
             heap.write_key(entry, key);
             heap.write_value(entry, value);
-            heap.enter_in_bucket(map, place, entry);
+            heap.note_entry_in_bucket(map, (at.bucket, free));
+            heap.write(at.bucket.object, at.bucket.place(free), object.address());
             Ok(())
         })
     }
@@ -171,7 +201,7 @@ impl Heap {
     /// # Safety
     /// Words in the heap range are objects' addresses; `map` is a weak map.
     pub unsafe fn weak_map_remove(&mut self, map: ObjectRef, key: u64) -> bool {
-        let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) else { return false };
+        let Some(entry) = Table::of(map).and_then(|table| table.place_of(key).entry()) else { return false };
         self.write_value(entry, 0);
         self.write_key(entry, 0);
         self.note_dead_entry(map, 1);
@@ -251,6 +281,7 @@ impl Heap {
         self.tidy_special(entry.object);
     }
 
+    #[inline(never)]
     pub(in crate::services::weak_map) fn write_value(&mut self, entry: Entry, value: u64) {
         match entry.mode {
             WeakMode::Keys => self.write(entry.object, entry.value(), value),
@@ -268,6 +299,16 @@ impl Heap {
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         self.write_weak(entry, slot, unsafe { object_of(word) }, kind);
         slot.store(word);
+    }
+
+    /// The same of an entry that is made.
+    #[inline(always)]
+    fn write_first_side(&mut self, entry: ObjectRef, slot: Slot, word: u64, kind: WeakKind) {
+        slot.store(word);
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        if let Some(target) = unsafe { object_of(word) } {
+            self.link_weak_slot(entry, slot, target, kind);
+        }
     }
 
     /// Dead entries of the map have become more, or fewer.

@@ -12,7 +12,7 @@ pub(crate) fn number_of_map(map: ObjectRef) -> u64 {
 
 /// The entry whose key the object is, in a map with weak keys.
 pub(crate) fn entry_in(map: ObjectRef, key: ObjectRef) -> Option<ObjectRef> {
-    let entry = Table::of(map)?.find(key.address()).ok()?;
+    let entry = Table::of(map)?.place_of(key.address()).entry()?;
     (entry.mode == WeakMode::Keys).then_some(entry.object)
 }
 

@@ -75,6 +75,11 @@ fn origin_of_last(buckets: u64) -> u64 {
     last - (1 << last.ilog2())
 }
 
+/// The bit of a product that tells the keys of the last of `buckets` from those of the one that it came from.
+fn bit_of_last(buckets: u64) -> u64 {
+    1 << BUCKET_BITS_AT << (buckets - 1).ilog2()
+}
+
 /// The segment of a bucket, and its place there.
 #[inline(always)]
 fn segment_of(bucket: u64) -> (u64, u64) {
@@ -135,9 +140,10 @@ impl Bucket {
     }
 
     /// The entry of `key`, or the place where it belongs: one of a dead entry, or a free one.
-    fn find(self, key: u64) -> Result<Entry, u64> {
+    #[inline(always)]
+    fn find(self, key: u64, product: u64) -> Result<Entry, u64> {
         let mask = self.places() - 1;
-        let mut at = self.home(key, mask);
+        let mut at = product >> PLACE_BITS_AT & mask;
         let mut free = None;
         loop {
             match self.entry(at) {
@@ -151,13 +157,13 @@ impl Bucket {
     }
 
     /// Where the entry of a key that the bucket does not have may stand, if no entry of it has died.
-    fn free_place(self, key: u64) -> u64 {
-        let mask = self.places() - 1;
-        let mut at = self.home(key, mask);
+    #[inline(always)]
+    fn free_place(self, product: u64, mask: u64) -> Slot {
+        let mut at = product >> PLACE_BITS_AT & mask;
         while self.place(at).read() != 0 {
             at = (at + 1) & mask;
         }
-        at
+        self.place(at)
     }
 
     /// The value of `key`; 0 for none.
@@ -208,10 +214,10 @@ impl Table {
         self.bucket(bucket_of(key, self.buckets()))
     }
 
-    /// The entry of `key`, or the bucket and the place where it belongs.
-    pub(super) fn find(self, key: u64) -> Result<Entry, (Bucket, u64)> {
-        let bucket = self.bucket_of(key);
-        bucket.find(key).map_err(|place| (bucket, place))
+    /// Where the entry of `key` stands, or belongs.
+    #[inline(always)]
+    pub(super) fn place_of(self, key: u64) -> Place {
+        Place::in_bucket(self.bucket_of(key), key, product_of(key))
     }
 
     /// The value of `key`, which is not null; 0 for none.
@@ -221,19 +227,60 @@ impl Table {
     }
 }
 
-/// The value of a key in a map with weak keys; 0 for none, also of no key: a dead entry has no value. What a look-up costs is what
-/// this costs, so it takes for granted what the map has from the first bucket on.
+/// Where the entry of a key stands in a map, or belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) bucket: Bucket,
+    /// The entry of the key, or the place of a dead one or a free one.
+    pub(super) found: Result<Entry, u64>,
+}
+
+impl Place {
+    #[inline(always)]
+    fn in_bucket(bucket: Bucket, key: u64, product: u64) -> Place {
+        Place { bucket, found: bucket.find(key, product) }
+    }
+
+    /// The place of a key in a map of that mode.
+    ///
+    /// # Safety
+    /// The map has a bucket. `[HEADER]`
+    #[inline(always)]
+    pub(super) unsafe fn of(map: ObjectRef, mode: WeakMode, key: u64) -> Place {
+        let product = product_of(key);
+        // SAFETY: by the caller's promise.
+        Place::in_bucket(unsafe { bucket_in(map, mode, product) }, key, product)
+    }
+
+    #[inline(always)]
+    pub(super) fn entry(self) -> Option<Entry> {
+        self.found.ok()
+    }
+}
+
+/// The bucket of a product in a map of that mode. What a look-up costs is what this costs, so it takes for granted what the map has from
+/// the first bucket on.
+///
+/// # Safety
+/// The map has a bucket. `[HEADER]`
+#[inline(always)]
+unsafe fn bucket_in(map: ObjectRef, mode: WeakMode, product: u64) -> Bucket {
+    let number = bucket_among(product, map.slot(BUCKETS).read(), map.slot(BUCKET_MASK).read());
+    let (segment, place) = segment_of(number);
+    // SAFETY: [HEADER] plain references: the directory has a segment for each bucket, and the segment has the bucket.
+    let at = |object: ObjectRef, offset| unsafe { ObjectRef::from_address(object.slot(offset).read()) };
+    let object = at(at(at(map, DIRECTORY), 8 + segment * 8), 8 + place * 8);
+    Bucket { object, mode }
+}
+
+/// The value of a key in a map with weak keys; 0 for none, also of no key: a dead entry has no value.
 ///
 /// # Safety
 /// The map has a bucket. `[HEADER]`
 #[inline(always)]
 pub(super) unsafe fn value_of_weak_key(map: ObjectRef, key: u64) -> u64 {
-    let number = bucket_among(product_of(key), map.slot(BUCKETS).read(), map.slot(BUCKET_MASK).read());
-    let (segment, place) = segment_of(number);
-    // SAFETY: [HEADER] plain references: the directory has a segment for each bucket, and the segment has the bucket.
-    let at = |object: ObjectRef, offset| unsafe { ObjectRef::from_address(object.slot(offset).read()) };
-    let object = at(at(at(map, DIRECTORY), 8 + segment * 8), 8 + place * 8);
-    Bucket { object, mode: WeakMode::Keys }.value_of(key)
+    // SAFETY: [HEADER] by the caller's promise.
+    unsafe { bucket_in(map, WeakMode::Keys, product_of(key)) }.value_of(key)
 }
 
 /// The object that a plain reference of a map, a directory, a segment or a bucket refers to.
@@ -282,6 +329,8 @@ mod tests {
             let origin = origin_of_last(buckets + 1);
             for key in keys() {
                 let (before, after) = (bucket_of(key, buckets), bucket_of(key, buckets + 1));
+                let has_bit = product_of(key) & bit_of_last(buckets + 1) != 0;
+                assert!(before != origin || has_bit == (after == buckets), "{buckets}");
                 assert!(before < buckets && (after == before || before == origin && after == buckets), "{buckets}");
             }
         }

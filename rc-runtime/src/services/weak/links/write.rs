@@ -10,7 +10,7 @@ use crate::services::weak_map::keys::slot_of_key;
 
 impl Heap {
     /// Enters a slot in its target's list, and in its holder's.
-    pub(in crate::services::weak) fn link_weak_slot(
+    pub(in crate::services) fn link_weak_slot(
         &mut self,
         holder: ObjectRef,
         slot: Slot,

@@ -7,14 +7,15 @@
 //! ([`crate::resize`]).
 
 use super::{
-    BUCKET_MASK, BUCKETS, Bucket, CHANGES, DIRECTORY, SMALLEST_BUCKET, Table, USED, USED_OF_BUCKET, bucket_of,
-    buckets_in, directory_of, mask_of, object_at, origin_of_last, place_of, places_for, segment_of,
+    BUCKET_MASK, BUCKETS, Bucket, CHANGES, DIRECTORY, SMALLEST_BUCKET, Table, USED, USED_OF_BUCKET, bit_of_last,
+    bucket_of, buckets_in, directory_of, mask_of, object_at, origin_of_last, place_of, places_for, product_of,
+    segment_of,
 };
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
-use crate::services::weak_map::{ENTRIES_PER_BUCKET, Entry, WeakMode};
+use crate::services::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
 
 /// The change that a map needs before it takes one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,13 +126,10 @@ impl Heap {
             }
         }
         let Change { from, to, buckets } = change(map, need);
+        let bit = if second.is_some() { bit_of_last(buckets) } else { 0 };
         for number in from.into_iter().flatten() {
-            self.move_entries(
-                map,
-                number,
-                buckets,
-                |number| if number == to[0] { first } else { second.unwrap_or(first) },
-            );
+            let old = Table::of(map).expect("it has the bucket").bucket(number);
+            self.move_entries(map, old, [first, second.unwrap_or(first)], bit);
         }
         let directory = directory_of(map).expect("it is made before any bucket");
         for (number, bucket) in [(to[0], Some(first)), (to[1], second)] {
@@ -158,9 +156,9 @@ impl Heap {
             return [places_for(from.map(|bucket| bucket.used().read()).sum()), 0];
         }
         let mut entries = [0, 0];
+        let bit = if change.to[0] == change.to[1] { 0 } else { bit_of_last(change.buckets) };
         for entry in from.flat_map(Bucket::live) {
-            let first = bucket_of(entry.key().read(), change.buckets) == change.to[0];
-            entries[usize::from(!first)] += 1;
+            entries[usize::from(product_of(entry.key().read()) & bit != 0)] += 1;
         }
         let second = if change.to[0] == change.to[1] { 0 } else { places_for(entries[1]) };
         [places_for(entries[0]), second]
@@ -178,26 +176,32 @@ impl Heap {
         Ok(Bucket { object, mode: WeakMode::of_map(map) })
     }
 
-    /// Enters the live entries of a bucket in those that come in its place, by the number that they have among `buckets`.
-    fn move_entries(&mut self, map: ObjectRef, number: u64, buckets: u64, to: impl Fn(u64) -> Bucket) {
-        let old = Table::of(map).expect("it has the bucket").bucket(number);
+    /// Enters the live entries of a bucket in those that come in its place: in the second of them if their products have the bit.
+    #[inline(never)]
+    fn move_entries(&mut self, map: ObjectRef, old: Bucket, to: [Bucket; 2], bit: u64) {
         let keeps_counts = self.moves_with_counts(old.object);
-        let mut moved = 0;
+        let all_live = self.services.specials.dead_entries_of_all == 0;
+        let masks = to.map(|bucket| bucket.places() - 1);
+        let mut moved = [0, 0];
         for at in 0..old.places() {
-            let Some(entry) = old.entry(at).filter(|entry| !entry.is_dead()) else { continue };
-            let key = entry.key().read();
-            let new = to(bucket_of(key, buckets));
-            let place = new.place(new.free_place(key));
+            let Some(entry) = old.entry(at) else { continue };
+            debug_assert!(!all_live || !entry.is_dead());
+            if !all_live && entry.is_dead() {
+                continue;
+            }
+            let product = product_of(entry.key().read());
+            let side = usize::from(product & bit != 0);
+            let place = to[side].free_place(product, masks[side]);
             if keeps_counts {
                 place.store(entry.object.address());
                 old.place(at).store(0);
             } else {
-                self.write(new.object, place, entry.object.address());
+                self.write(to[side].object, place, entry.object.address());
             }
-            new.used().store(new.used().read() + 1);
-            moved += 1;
+            moved[side] += 1;
         }
-        let dead = old.used().read() - moved;
+        (0..2).for_each(|side| to[side].used().store(to[side].used().read() + moved[side]));
+        let dead = old.used().read() - moved[0] - moved[1];
         if dead == 0 {
             if keeps_counts {
                 // It has no elements any more: its death looks at none.
@@ -209,26 +213,22 @@ impl Heap {
         self.note_dead_entry(map, -(dead as i64));
     }
 
-    /// An entry of a key that the map does not have stands at a place where it belongs.
-    pub(in crate::services::weak_map) fn enter_in_bucket(&mut self, map: ObjectRef, at: (Bucket, u64), entry: Entry) {
-        self.note_entry_in_bucket(map, at);
-        self.write(at.0.object, at.0.place(at.1), entry.object.address());
-    }
-
-    /// An entry is about to be written to a place that is free, or that of a dead one.
+    /// An entry is about to be written to a place that is free, or that of a dead one, which is returned.
     #[inline(always)]
     pub(in crate::services::weak_map) fn note_entry_in_bucket(
         &mut self,
         map: ObjectRef,
         (bucket, place): (Bucket, u64),
-    ) {
+    ) -> Option<ObjectRef> {
         note_change(map);
-        if bucket.entry(place).is_some() {
+        let dead = bucket.entry(place);
+        if dead.is_some() {
             self.note_dead_entry(map, -1);
         } else {
             bucket.used().store(bucket.used().read() + 1);
             map.slot(USED).store(map.slot(USED).read() + 1);
         }
+        dead.map(|entry| entry.object)
     }
 }
 
