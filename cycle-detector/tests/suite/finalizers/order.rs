@@ -126,6 +126,23 @@ fn owners_are_finalized_before_what_they_own_where_the_type_says_so() {
     );
 }
 
+/// Of all orders: the first owner may be of another one.
+#[test]
+fn owners_of_another_order_are_finalized_before_what_they_own() {
+    for first in [&REVERSE, &FILE] {
+        each(
+            |m, age| {
+                let objects = [new(m, first, 0), new(m, &OWNER, 1), new(m, &OWNER, 2)];
+                objects.windows(2).for_each(|pair| set(m, pair[0], 0, Some(pair[1])));
+                drop_all(m, age);
+                m.collect();
+                assert_eq!((seen(), live(m)), (vec![0, 1, 2], 0), "{age:?}");
+            },
+            None,
+        );
+    }
+}
+
 /// scenario 75: nothing is uncollectable.
 #[test]
 fn rings_of_owners_are_finalized_in_any_order() {

@@ -35,6 +35,14 @@ impl Heap {
         }
     }
 
+    /// Whether a set has all that an owner of it owns, however far below. Where objects are counted what it owns dies after it.
+    pub(crate) fn marks_find_all_owned(&self) -> bool {
+        match self.regime() {
+            Plan::Deferred | Plan::Prompt => false,
+            Plan::Trace => true,
+        }
+    }
+
     /// Notes that the object waits for its finalizer no more: whether another object that waits refers to it is noted anew.
     #[inline(always)]
     pub(crate) fn forget_owner(&self, object: ObjectRef) {

@@ -289,13 +289,18 @@ impl Heap {
             return;
         }
         self.show_waiting();
-        self.services.finalizers.leaves_owned = false;
+        let has_left = std::mem::take(&mut self.services.finalizers.leaves_owned);
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.services.finalizers.queue);
         let is_owned =
             |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
-        if queue.iter().any(|&object| free(self, object)) {
+        // An owner of another order runs first, too. A ring of owners beside such objects waits for one set at most.
+        let owner =
+            |heap: &Heap, object| order(object) != FinalizeOrder::OwnerFirst && !heap.is_held_beside_queue(object);
+        let waits =
+            |heap: &Heap| !has_left && heap.marks_find_all_owned() && queue.iter().any(|&object| owner(heap, object));
+        if queue.iter().any(|&object| free(self, object)) || waits(self) {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
                 queue.into_iter().partition(|&object| is_owned(self, object));
             queue = ready.into_iter().collect();
