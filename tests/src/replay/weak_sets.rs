@@ -35,7 +35,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             let member = self.describe(member);
             return if has_a_hash && in_other.is_none() { Err(format!("{member} is refused")) } else { Ok(()) };
         }
-        if let Some((other, true)) = in_other {
+        // A set that nothing reaches may have gone.
+        if let Some((other, true)) = in_other
+            && self.model.reachable()[other as usize]
+        {
             return Err(format!(
                 "{} is in {}, and can be added to another set",
                 self.describe(member),
