@@ -38,6 +38,20 @@ pub enum Rules {
     Tracing,
 }
 
+/// Between two rules of a heap of the deferred plan (`plan::deferred::tracing`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Change {
+    /// None is on its way.
+    #[default]
+    None,
+    /// The heap has just begun to trace: its lists lack mature objects, and counts are left.
+    TakesOver,
+    /// The running sweep makes survivors young.
+    MakesYoung,
+    /// The last has made all of them young, and no collection has begun since.
+    AllYoung,
+}
+
 /// Bit of a module record's flags: the module's code is of the prompt plan.
 pub const MODULE_FLAG_PROMPT: u32 = 1;
 

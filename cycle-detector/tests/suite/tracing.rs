@@ -6,6 +6,7 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::{FinalizeOrder, TypeDescriptor};
 use tally_heap::heap::{MARK_NS_PER_UNIT, Traces};
 use tally_heap::plan::Rules;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_kit::nodes::{in_finalizer, new_mutator, type_of};
@@ -49,22 +50,34 @@ fn node(m: &mut Mutator) -> ObjectRef {
     m.allocate(type_of(&NODE)).expect("room")
 }
 
-fn file(m: &mut Mutator, number: u64) -> ObjectRef {
-    let file = m.allocate(type_of(&FILE)).expect("room");
-    file.slot(16).store(number);
-    file
+/// An object with a finalizer.
+fn numbered(m: &mut Mutator, descriptor: &'static TypeDescriptor, number: u64) -> ObjectRef {
+    let object = m.allocate(type_of(descriptor)).expect("room");
+    object.slot(16).store(number);
+    object
 }
 
-/// A list of so many nodes in a new root.
-fn push_list(m: &mut Mutator, count: usize) {
+/// A chain of so many objects in a new root, of which each refers to the one made before.
+fn push_chain(m: &mut Mutator, count: u64, mut make: impl FnMut(&mut Mutator, u64) -> ObjectRef) -> RootIndex {
     let place = m.push_root(None);
-    for _ in 0..count {
-        let node = node(m);
+    for number in 0..count {
+        let object = make(m, number);
         if let Some(last) = m.root(place) {
-            m.write(node, node.slot(0), last.address());
+            m.write(object, object.slot(0), last.address());
         }
-        m.set_root(place, Some(node));
+        m.set_root(place, Some(object));
     }
+    place
+}
+
+/// A list of so many nodes.
+fn push_list(m: &mut Mutator, count: u64) {
+    push_chain(m, count, |m, _| node(m));
+}
+
+/// A chain of so many owners, numbered from the last.
+fn push_owners(m: &mut Mutator, count: u64) -> RootIndex {
+    push_chain(m, count, |m, number| numbered(m, &OWNER, number))
 }
 
 /// Garbage, until other rules hold, which must be soon. Each node refers to the one before.
@@ -130,7 +143,7 @@ fn what_was_known_under_other_rules_is_known() {
         run_until(&mut m, before);
         let map = m.new_weak_map(WeakMode::Keys).expect("room");
         let place = m.push_root(Some(map));
-        let objects: Vec<ObjectRef> = (0..6).map(|number| file(&mut m, number)).collect();
+        let objects: Vec<ObjectRef> = (0..6).map(|number| numbered(&mut m, &FILE, number)).collect();
         objects.iter().for_each(|&object| _ = m.push_root(Some(object)));
         let row = m.allocate_array(type_of(&ROW), 5_000).expect("room");
         m.push_root(Some(row));
@@ -216,15 +229,7 @@ fn chain_of_owners_makes_the_heap_count() {
     let mut m = new_mutator(HeapOptions { epoch_grows: true, traces: Traces::ByTurns(1), ..options(1) }).expect("room");
     push_list(&mut m, 2_000);
     run_until(&mut m, Rules::Tracing);
-    let place = m.push_root(None);
-    for number in 0..LINKS {
-        let owner = m.allocate(type_of(&OWNER)).expect("room");
-        owner.slot(16).store(number);
-        if let Some(last) = m.root(place) {
-            m.write(owner, owner.slot(0), last.address());
-        }
-        m.set_root(place, Some(owner));
-    }
+    let place = push_owners(&mut m, LINKS);
     m.set_root(place, None);
     run_until(&mut m, Rules::Counting);
     m.heap().options_mut().traces = Traces::Never;
@@ -266,11 +271,9 @@ fn owners_are_finalized_first_while_rules_change() {
         push_list(&mut m, 3_000);
         let (mut changes, mut rules) = (0, m.heap().rules());
         for number in 0..30_000 {
-            let owned = m.allocate(type_of(&OWNER)).expect("room");
-            owned.slot(16).store(2 * number);
+            let owned = numbered(&mut m, &OWNER, 2 * number);
             let place = m.push_root(Some(owned));
-            let owner = m.allocate(type_of(&OWNER)).expect("room");
-            owner.slot(16).store(2 * number + 1);
+            let owner = numbered(&mut m, &OWNER, 2 * number + 1);
             m.write(owner, owner.slot(0), owned.address());
             m.truncate_roots(place.0);
             (0..5).for_each(|_| _ = node(&mut m));
@@ -299,15 +302,7 @@ fn chain_of_owners_is_collected_in_linear_time() {
     let mut m = new_mutator(options(u32::MAX)).expect("room");
     push_list(&mut m, 10_000);
     run_until(&mut m, Rules::Tracing);
-    let place = m.push_root(None);
-    for number in 0..LINKS {
-        let owner = m.allocate(type_of(&OWNER)).expect("room");
-        owner.slot(16).store(number);
-        if let Some(last) = m.root(place) {
-            m.write(owner, owner.slot(0), last.address());
-        }
-        m.set_root(place, Some(owner));
-    }
+    let place = push_owners(&mut m, LINKS);
     m.set_root(place, None);
     let before = m.statistics().marks;
     m.collect();

@@ -246,12 +246,10 @@ impl LargeSpace {
     /// All objects are young: none has a count or is a candidate, no write to it is logged, and all its chunks are stamped
     /// `epoch`.
     pub(crate) fn make_young(&mut self, epoch: u32) {
-        self.logged.clear();
+        self.forget_counts();
         self.list_all_as_young();
         for entry in self.objects.iter_mut().flatten() {
             let object = entry.object;
-            object.set_count(0);
-            BUFFERED.clear(object.granule());
             entry.stamps.fill(epoch);
             let info = object.type_info();
             if info.has_references {

@@ -23,6 +23,7 @@ mod slices;
 
 use crate::memory::list::List;
 use crate::object::ObjectRef;
+use crate::plan::Change;
 
 /// The trace plan's part of a heap.
 #[derive(Debug, Default)]
@@ -38,12 +39,8 @@ pub struct Trace {
     pub(crate) slices: slices::Slices,
     /// A heap of the deferred plan traces: survivors are mature, as under the trace plan.
     pub(crate) ages: bool,
-    /// It has just begun to: its lists lack mature objects, and counts are left (`plan::deferred::tracing`).
-    pub(crate) takes_over: bool,
-    /// The running sweep makes survivors young.
-    pub(crate) rejuvenates: bool,
-    /// The last has made all of them young, and no collection has begun since.
-    pub(crate) all_are_young: bool,
+    /// How far the change is by which it began to, or after which it counts.
+    pub(crate) change: Change,
 }
 
 impl Trace {

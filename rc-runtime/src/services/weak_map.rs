@@ -10,10 +10,10 @@
 //! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
 //! | both | refers weakly to both | with whichever is first |
 //!
-//! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is made anew without such. So the
-//! time of all operations together is linear in their number, and none takes long. Objects never move: the hash is the address. Keys
-//! and values outside the heap never go away. What a map knows of its dead entries stands with the heap's records, by the map's number,
-//! since an entry may outlive its map.
+//! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is
+//! made anew without such. So the time of all operations together is linear in their number, and none takes long. Objects never move: the
+//! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
+//! with the heap's records, by the map's number, since an entry may outlive its map.
 //!
 //! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 

@@ -56,7 +56,7 @@ impl Tracer {
 
     /// The same, for a heap of the deferred plan.
     pub(in crate::plan) fn of_deferred(stack: Box<dyn RootSource>) -> Tracer {
-        Tracer { stack, is_of_deferred: true, ..Tracer::default() }
+        Tracer { is_of_deferred: true, ..Tracer::new(stack) }
     }
 
     /// Begins a stop of the program.

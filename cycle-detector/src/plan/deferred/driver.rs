@@ -145,7 +145,7 @@ impl EpochDriver for DeferredDriver {
     fn frame_is_reached(&mut self, heap: &mut Heap) {
         match heap.rules() {
             Rules::Counting | Rules::Marking => DeferredDriver::frame_is_reached(self, heap),
-            Rules::Tracing => self.tracer.reach_frame(heap),
+            Rules::Tracing => self.tracer.frame_is_reached(heap),
         }
     }
 

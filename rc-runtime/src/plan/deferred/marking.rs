@@ -35,11 +35,7 @@ impl Heap {
     /// From now on the heap counts: all objects are young. A flip must follow before the program goes on. A mark may
     /// have been given up halfway.
     pub fn begin_counting(&mut self) {
-        debug_assert!(self.marks_instead_of_counting());
-        self.retire_allocation();
-        self.end_holds_of_left_calls();
-        self.clear_marks();
-        self.bump.blocks.touch_all();
+        self.leave_mark();
         self.bump.blocks.leave_lists();
         let objects = self.large.young.iter();
         objects.for_each(|object| BUFFERED.clear(object.granule()));
@@ -50,6 +46,15 @@ impl Heap {
         (self.statistics.live_objects, self.statistics.live_bytes) = (0, 0);
         self.set_marks_instead_of_counting(false);
         self.count_held();
+    }
+
+    /// A heap that marks goes on under other rules: all objects are as if allocated since the last flip or collection.
+    pub(in crate::plan::deferred) fn leave_mark(&mut self) {
+        debug_assert!(self.marks_instead_of_counting());
+        self.retire_allocation();
+        self.end_holds_of_left_calls();
+        self.clear_marks();
+        self.bump.blocks.touch_all();
     }
 
     /// From now on the heap marks: all objects are young. A collection must follow before the program goes on. The passes of
@@ -95,16 +100,9 @@ impl Heap {
     }
 
     fn make_young(&mut self, object: ObjectRef) {
-        if !object.is_mature() {
-            return;
-        }
-        object.remove_flags(flag::MATURE | flag::ROOTED | flag::FOUND);
-        object.set_stamp(self.clock.epoch);
-        if object.has(flag::SPECIAL) {
-            self.list_special(object);
-        }
-        if object.needs_finalizer() {
-            self.trace.finalizable.push(object);
+        if object.is_mature() {
+            self.list_mature(object);
+            self.make_survivor_young(object);
         }
     }
 

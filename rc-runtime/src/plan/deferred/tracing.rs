@@ -28,6 +28,7 @@ use crate::heap::Heap;
 use crate::memory::heap_walk::{HeapWalk, Place, next_live};
 use crate::memory::range::{MARK, block_start};
 use crate::object::{ObjectRef, flag};
+use crate::plan::Change;
 use crate::plan::deferred::marking::clear_counts;
 use crate::plan::deferred::mature::end_of_cell;
 
@@ -41,16 +42,12 @@ impl Heap {
         self.large.forget_counts();
         self.forget_epochs();
         self.services.finalizers.leaves_owned = false;
-        (self.trace.ages, self.trace.takes_over) = (true, true);
+        (self.trace.ages, self.trace.change) = (true, Change::TakesOver);
     }
 
     /// The same of a heap that marks. A mark may have been given up halfway.
     pub fn begin_tracing_of_marking(&mut self) {
-        debug_assert!(self.marks_instead_of_counting());
-        self.retire_allocation();
-        self.end_holds_of_left_calls();
-        self.clear_marks();
-        self.bump.blocks.touch_all();
+        self.leave_mark();
         self.services.finalizers.leaves_owned = false;
         self.trace.ages = true;
     }
@@ -58,7 +55,7 @@ impl Heap {
     /// Takes what counting has left over, of a block or a large object, before the snapshot of the first collection. Returns what that
     /// costs.
     pub(in crate::plan) fn take_over(&mut self, place: Place) -> i64 {
-        if !self.trace.takes_over {
+        if self.trace.change != Change::TakesOver {
             return 0;
         }
         match place {
@@ -84,16 +81,23 @@ impl Heap {
     /// The same at once: a collection that stops the program begins, or the lists are read.
     pub(crate) fn finish_taking_over(&mut self) {
         let mut walk = HeapWalk::default();
-        while self.trace.takes_over {
+        while self.trace.change == Change::TakesOver {
             match walk.next(&self.bump.blocks.owned, &self.large) {
                 Some(place) => _ = self.take_over(place),
-                None => self.trace.takes_over = false,
+                None => self.end_taking_over(),
             }
         }
     }
 
+    /// All was taken over.
+    pub(in crate::plan) fn end_taking_over(&mut self) {
+        if self.trace.change == Change::TakesOver {
+            self.trace.change = Change::None;
+        }
+    }
+
     /// An object that counting knew is listed if it is special or has a finalizer.
-    fn list_mature(&mut self, object: ObjectRef) {
+    pub(in crate::plan::deferred) fn list_mature(&mut self, object: ObjectRef) {
         if !object.is_mature() {
             return;
         }
@@ -110,24 +114,24 @@ impl Heap {
 
     /// The sweep that begins makes all survivors young, so that the heap may count afterwards.
     pub fn make_survivors_young(&mut self) {
-        self.trace.rejuvenates = true;
+        self.trace.change = Change::MakesYoung;
     }
 
     /// All survivors become young at once: the stamps are used up, and no collection in slices can begin.
     pub fn make_all_young(&mut self) {
         self.finish_taking_over();
         self.for_each_mature(|heap, object| heap.make_survivor_young(object));
-        self.trace.all_are_young = true;
+        self.trace.change = Change::AllYoung;
     }
 
     /// Whether such a sweep has ended, and no collection has begun since.
     pub fn all_are_young(&self) -> bool {
-        self.trace.all_are_young
+        self.trace.change == Change::AllYoung
     }
 
     /// Makes the objects of a block that was swept young, if they are to be. Returns what that costs.
     pub(in crate::plan) fn make_block_young(&mut self, block: u32) -> i64 {
-        if !self.trace.rejuvenates {
+        if self.trace.change != Change::MakesYoung {
             return 0;
         }
         let (mut at, end, mut spent) = (block_start(block), block_start(block + 1), 0);
@@ -141,19 +145,21 @@ impl Heap {
 
     /// The same of a large object, unless it has died.
     pub(in crate::plan) fn make_large_young(&mut self, object: ObjectRef) {
-        if self.trace.rejuvenates && MARK.get(object.granule()) {
+        if self.trace.change == Change::MakesYoung && MARK.get(object.granule()) {
             self.make_survivor_young(object);
         }
     }
 
     /// The sweep has ended.
     pub(in crate::plan) fn end_making_young(&mut self) {
-        self.trace.all_are_young = std::mem::take(&mut self.trace.rejuvenates);
+        if self.trace.change == Change::MakesYoung {
+            self.trace.change = Change::AllYoung;
+        }
     }
 
     /// A collection begins although all objects are young: they have no live bits, in blocks that wait for their sweep.
     pub(in crate::plan) fn leave_youth(&mut self) {
-        if self.trace.all_are_young {
+        if self.all_are_young() {
             self.note_youth();
             self.bump.blocks.touch_all();
         }
@@ -161,18 +167,18 @@ impl Heap {
 
     /// None of the objects that were promoted is left: they are promoted anew.
     fn note_youth(&mut self) {
-        self.trace.all_are_young = false;
+        self.trace.change = Change::None;
         self.statistics.promoted_objects = self.statistics.freed_mature_objects;
     }
 
-    fn make_survivor_young(&self, object: ObjectRef) {
+    pub(in crate::plan::deferred) fn make_survivor_young(&self, object: ObjectRef) {
         object.remove_flags(flag::MATURE);
         object.set_stamp(self.clock.epoch);
     }
 
     /// From now on the heap counts again: all objects are young. A flip must follow before the program goes on.
     pub fn count_again(&mut self) {
-        debug_assert!(self.trace.all_are_young);
+        debug_assert!(self.all_are_young());
         self.large.make_young(self.clock.epoch);
         self.note_youth();
         self.trace.ages = false;

@@ -51,8 +51,7 @@ impl Heap {
             return false;
         }
         if !key.has(flag::SPECIAL) {
-            key.add_flags(flag::SPECIAL);
-            self.note_special_birth(key);
+            self.note_special(key);
         } else if !self.is_special_without_number(key) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! A collection of the trace plan that stops the program.
+//! A collection that stops the program.
 
 use super::Tracer;
 use crate::collection_log::Kind;

@@ -1,4 +1,4 @@
-//! The heap's requests to its driver under the trace plan: a whole collection, or a slice of one.
+//! The heap's requests to its driver where nothing is counted: a whole collection, or a slice of one.
 
 use super::Tracer;
 use crate::plan::bump::verify::verify;
@@ -99,8 +99,11 @@ impl EpochDriver for Tracer {
     /// Does nothing: nothing that a root holds is counted.
     fn protect_roots(&mut self, _heap: &mut Heap) {}
 
-    /// Does nothing: every walk visits the whole stack, and no frame waits.
-    fn frame_is_reached(&mut self, _heap: &mut Heap) {}
+    fn frame_is_reached(&mut self, heap: &mut Heap) {
+        if self.stack.has_rest() {
+            self.stopped(heap, |tracer, heap| _ = tracer.walk_on(heap));
+        }
+    }
 
     fn flip(&mut self, heap: &mut Heap) {
         match self.slices(heap) {

@@ -1,4 +1,4 @@
-//! A collection of the trace plan in slices: snapshot at the beginning, with the program running between two slices. `[BOUND]`
+//! A collection in slices: snapshot at the beginning, with the program running between two slices. `[BOUND]`
 //!
 //! ```text
 //! Off ──► Arm ──► Forget ──► Discover ──► Judge ──► Sweep ──► Off
@@ -238,7 +238,7 @@ impl Tracer {
     }
 
     /// Visits some of the frames that the snapshot has left for later, and shows what they hold. Returns what that cost.
-    fn walk_on(&mut self, heap: &mut Heap) -> i64 {
+    pub(super) fn walk_on(&mut self, heap: &mut Heap) -> i64 {
         let mut roots = RootList::after(std::mem::take(&mut self.roots));
         let (before, walked) = (heap.statistics.frames_walked, self.stack.units_walked(heap));
         let headway = self.stack.go_on(heap, CHUNK_UNITS as usize, &mut roots);
@@ -254,13 +254,6 @@ impl Tracer {
             heap.lose_what_was_shown();
         }
         units as i64
-    }
-
-    /// The program is about to come back to a frame that waits.
-    pub(in crate::plan) fn reach_frame(&mut self, heap: &mut Heap) {
-        if self.stack.has_rest() {
-            self.stopped(heap, |driver, heap| _ = driver.walk_on(heap));
-        }
     }
 
     /// No frame waits any more, and what they hold does not matter.

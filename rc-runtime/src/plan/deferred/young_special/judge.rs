@@ -8,9 +8,7 @@ use crate::services::builtin;
 impl Heap {
     /// A young object becomes special.
     pub(crate) fn list_young_special(&mut self, object: ObjectRef) {
-        if object.is_mature() {
-            return;
-        }
+        debug_assert!(!object.is_mature());
         match object.stamp() == self.clock.epoch {
             true => self.services.specials.young.push(object),
             false => self.services.specials.pending.push(object),

@@ -88,7 +88,7 @@ impl Heap {
     /// The program stands still: what its roots reach now survives, and all that it allocates from now on.
     pub fn take_snapshot(&mut self) {
         let (opened, large) = (self.trace.slices.opened, self.trace.slices.large);
-        self.trace.takes_over = false;
+        self.end_taking_over();
         self.bump.blocks.arm_opened(opened);
         self.large.arm_young(large);
         self.retire_allocation();
