@@ -6,6 +6,7 @@ mod boundaries;
 mod bounds;
 mod candidates;
 mod control;
+mod coroutines;
 mod data_arrays;
 mod ephemerons;
 mod evidence;

@@ -122,8 +122,10 @@ impl Heap {
 }
 
 impl BlockSpace {
-    /// All blocks that hold objects are as if allocated into since the last flip, and their objects young.
+    /// All blocks that hold objects are as if allocated into since the last flip, and their objects young. No block is current: without
+    /// live bits its objects would look like a hole.
     pub(in crate::plan::deferred) fn touch_all(&mut self) {
+        self.leave_current();
         self.touched.clear();
         for &block in &self.owned {
             // SAFETY: [OWNED] this heap owns the block.
