@@ -4,6 +4,7 @@
 ; WARNING-DAG: in @element_of_an_array: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
 ; WARNING-DAG: in @passed_by_address: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `call @sum`
 ; WARNING-DAG: in @chosen: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @chosen_root_is_overwritten: the reference %overwritten from @tally_new sits in no root at the safepoint `call @poke` and is used after it
 ; WARNING-DAG: in @helper_that_stores: a reference is stored plainly to an object
 ; WARNING-DAG: in @rooted_inside: a pointer into an object is stored to a root
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
@@ -200,5 +201,60 @@ define i64 @rooted_inside() gc "refcount" {
   %inside = getelementptr i8, ptr %o, i64 8
   store ptr %inside, ptr %r
   %x = load i64, ptr %inside
+  ret i64 %x
+}
+; The optimiser makes one load or store of two roots, as of C's `c ? one : other`.
+; CHECK-LABEL: define i64 @loaded_from_one_of_two_roots
+define i64 @loaded_from_one_of_two_roots(ptr %a, ptr %b, i1 %c) gc "refcount" {
+  %one = alloca ptr
+  call void @llvm.gcroot(ptr %one, ptr null)
+  store ptr %a, ptr %one
+  %other = alloca ptr
+  call void @llvm.gcroot(ptr %other, ptr null)
+  store ptr %b, ptr %other
+  %chosen = select i1 %c, ptr %one, ptr %other
+  %object = load ptr, ptr %chosen
+  call void @poke()
+  %x = load i64, ptr %object
+  call void @llvm.gcwrite(ptr %object, ptr %object, ptr %object)
+  ret i64 %x
+}
+; CHECK-LABEL: define i64 @stored_to_one_of_two_roots
+define i64 @stored_to_one_of_two_roots(i1 %c) gc "refcount" {
+start:
+  %one = alloca ptr
+  store ptr null, ptr %one
+  call void @llvm.gcroot(ptr %one, ptr null)
+  %other = alloca ptr
+  store ptr null, ptr %other
+  call void @llvm.gcroot(ptr %other, ptr null)
+  br i1 %c, label %first, label %second
+first:
+  br label %both
+second:
+  br label %both
+both:
+  %chosen = phi ptr [ %one, %first ], [ %other, %second ]
+  %object = call ptr @tally_new(ptr @pair)
+  store ptr %object, ptr %chosen
+  call void @poke()
+  %x = load i64, ptr %object
+  ret i64 %x
+}
+; CHECK-LABEL: define i64 @chosen_root_is_overwritten
+define i64 @chosen_root_is_overwritten(i1 %c) gc "refcount" {
+  %one = alloca ptr
+  store ptr null, ptr %one
+  call void @llvm.gcroot(ptr %one, ptr null)
+  %other = alloca ptr
+  store ptr null, ptr %other
+  call void @llvm.gcroot(ptr %other, ptr null)
+  %chosen = select i1 %c, ptr %one, ptr %other
+  %overwritten = call ptr @tally_new(ptr @pair)
+  store ptr %overwritten, ptr %chosen
+  store ptr null, ptr %one
+  store ptr null, ptr %other
+  call void @poke()
+  %x = load i64, ptr %overwritten
   ret i64 %x
 }

@@ -6,11 +6,13 @@
 //! root is one word, whatever its size. Words are numbered at their first access.
 
 use crate::analysis::callee::{Callee, Callees};
-use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
+use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::roots::{rooted_variable, variable_type};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+/// Addresses that are chosen among more are not followed.
+const MOST_CHOICES: usize = 64;
 /// Values with more words than this are not taken apart.
 const MOST_WORDS: usize = 64;
 
@@ -80,6 +82,25 @@ impl Memory {
     pub(super) fn place(&self, address: Value) -> Option<(Value, Option<i64>)> {
         let (base, offset) = split(self.module, address);
         self.regions.contains_key(&base).then_some((base, offset))
+    }
+
+    /// The roots that an address may be of which a select or a phi chooses one.
+    pub(super) fn chosen_roots(&self, address: Value) -> Vec<Word> {
+        let (mut pending, mut seen, mut found) = (vec![address], HandleSet::default(), Vec::new());
+        while let Some(value) = pending.pop() {
+            let (base, offset) = split(self.module, value);
+            if !seen.insert(base) || seen.len() > MOST_CHOICES {
+                continue;
+            }
+            match base.opcode() {
+                Some(Opcode::LLVMSelect) => pending.extend([base.operand(1), base.operand(2)]),
+                Some(Opcode::LLVMPHI) => pending.extend(base.incoming().into_iter().map(|(value, _)| value)),
+                _ if self.is_root_region(base) => found.extend(self.word(base, offset)),
+                _ => {}
+            }
+        }
+        // A store there may leave what each of them holds.
+        found.into_iter().map(|word| Word { kind: WordKind::PartOfRoot, ..word }).collect()
     }
 
     pub(super) fn word(&self, region: Value, offset: Option<i64>) -> Option<Word> {

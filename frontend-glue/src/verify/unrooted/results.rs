@@ -12,12 +12,11 @@ impl Watch<'_> {
         let new = || Facts::from(number);
         let of = load.type_of();
         let Some((region, start)) = self.references.memory.place(load.operand(0)) else {
-            return self
-                .references
-                .is_reference(load)
-                .then(|| (0, Facts { aged: true, ..new() }))
-                .into_iter()
-                .collect();
+            if !self.references.is_reference(load) {
+                return Vec::new();
+            }
+            let words = self.references.memory.chosen_roots(load.operand(0)).into_iter().map(|word| word.number);
+            return vec![(0, Facts { aged: true, words: words.collect(), ..new() })];
         };
         let Some(word) = self.references.memory.word(region, start) else { return Vec::new() };
         if self.references.memory.is_root(word.number) {

@@ -3,7 +3,7 @@
 //! It knows which roots may hold each reference. A safepoint makes those stale that no root may hold. The effects on
 //! references are reported as events, which the callers evaluate.
 
-use super::memory::{WordKind, split, words_of_type};
+use super::memory::{Word, WordKind, split, words_of_type};
 use super::references::References;
 use super::state::{Carrier, Facts, State, either, merge};
 use super::summaries::{Summaries, is_integer};
@@ -235,6 +235,9 @@ impl<'a> Watch<'a> {
         let Some((region, start)) = self.references.memory.place(address) else {
             let mut parts = self.parts_of(state, value).into_iter().map(|(_, facts)| facts);
             if let Some(facts) = parts.find(Facts::is_whole_reference) {
+                for root in self.references.memory.chosen_roots(address) {
+                    self.put_in(state, root, Some(facts.clone()), self.number(value.base()), store, tell);
+                }
                 let to_object = self.facts_of(state, address).is_some();
                 tell(Event::Stored { at: store, address, to_object, facts });
             }
@@ -267,7 +270,20 @@ impl<'a> Watch<'a> {
         at: Value,
         tell: &mut dyn FnMut(Event),
     ) {
-        let Some(word) = self.references.memory.word(region, offset) else { return };
+        if let Some(word) = self.references.memory.word(region, offset) {
+            self.put_in(state, word, facts, source, at, tell);
+        }
+    }
+
+    fn put_in(
+        &self,
+        state: &mut State,
+        word: Word,
+        facts: Option<Facts>,
+        source: Option<usize>,
+        at: Value,
+        tell: &mut dyn FnMut(Event),
+    ) {
         if word.kind == WordKind::Whole {
             for facts in state.values_mut() {
                 facts.words.remove(&word.number);
