@@ -2,6 +2,7 @@
 
 mod growth;
 mod keys;
+mod pairs;
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -19,6 +19,7 @@
 
 mod entries;
 pub(crate) mod keys;
+pub(crate) mod sides;
 mod table;
 
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
@@ -42,10 +43,8 @@ const NUMBER: u64 = 8;
 const MODE: u64 = 16;
 /// Of a dying map: so far its keys are keys no more. A position, as `weak_map_next` has it.
 const DONE: u64 = 40;
-/// In an entry: the number of its map.
-const ENTRY_NUMBER: u64 = 16;
 /// Cell of an entry.
-const ENTRY_CELL: u64 = HEADER_BYTES + 24;
+const ENTRY_CELL: u64 = HEADER_BYTES + 16;
 /// The same, and two words of a bucket: that is three eighths to three quarters full.
 const ENTRY_BYTES: u64 = ENTRY_CELL + 2 * 8;
 
