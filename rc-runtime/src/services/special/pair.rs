@@ -124,7 +124,6 @@ impl Heap {
     }
 
     /// The object becomes a weak side of an entry of the map with that number, which is in `slot` next. Whether it needs no record for it.
-    #[inline(always)]
     pub(crate) fn enter_pair(&mut self, entry: ObjectRef, slot: Slot, object: ObjectRef, map: u64) -> bool {
         let other = other_side(entry, slot);
         // Both sides of an entry, it would be found as one.
@@ -143,11 +142,38 @@ impl Heap {
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = PAIR | number };
         if builtin::is_told_when_cleared(entry) {
-            // It is listed: one that dies together with its value is told nothing.
-            self.services.specials.any_told_when_cleared = true;
-            self.note_special(entry);
+            self.note_told_by_pair(entry);
         }
         true
+    }
+
+    /// The weak sides of a new entry of the map with that number, which are objects, need no record for it; if that is so. Their words are
+    /// written next.
+    #[inline(always)]
+    pub(crate) fn enter_first_pair(&mut self, entry: ObjectRef, sides: [Option<ObjectRef>; 2], map: u64) -> bool {
+        // Both sides of an entry, an object would be found as one.
+        if map > MAP_MAX || sides[0] == sides[1] {
+            return false;
+        }
+        for object in sides.into_iter().flatten() {
+            if object.has(flag::SPECIAL) && !self.is_special_without_number(object) {
+                return false;
+            }
+        }
+        let number = PAIR | self.services.specials.pairs.insert(Pair::new(entry, map));
+        for object in sides.into_iter().flatten() {
+            self.note_special(object);
+            // SAFETY: [MAPPED] the table is mapped wherever objects lie.
+            unsafe { *number_cell(object) = number };
+        }
+        true
+    }
+
+    /// An entry that is told of the end of its value has a pair: it is listed, and so is told nothing if it dies together with that.
+    #[inline(always)]
+    pub(crate) fn note_told_by_pair(&mut self, entry: ObjectRef) {
+        self.services.specials.any_told_when_cleared = true;
+        self.note_special(entry);
     }
 
     /// The side of the entry that is in `slot` leaves its pair, if it has no link; its word is null then. Whether that was so. The object stays

@@ -146,18 +146,28 @@ impl Heap {
         let number = map.slot(NUMBER).read();
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         let key_object = unsafe { object_of(key) };
+        // SAFETY: [HEADER] as above.
+        let value_object = unsafe { object_of(value) };
         match (entry.mode, key_object) {
-            (WeakMode::Values, _) => self.write_first(entry.key(), key),
             (WeakMode::Keys, Some(object)) if self.enter_member(entry.object, object, number) => entry.key().store(key),
             (WeakMode::Keys, _) => self.write_linked_key(entry, key, number),
-            (WeakMode::Both, _) => {
-                entry.value().store(0);
-                self.bind_side(entry, (entry.key(), WeakKind::Key), key, number);
+            (WeakMode::Values, _) => {
+                self.write_first(entry.key(), key);
+                if self.enter_first_pair(entry.object, [value_object, None], number) {
+                    self.note_told_by_pair(entry.object);
+                    entry.value().store(value);
+                } else {
+                    self.bind_side(entry, (entry.value(), WeakKind::Reference), value, number);
+                }
             }
+            (WeakMode::Both, _) if self.enter_first_pair(entry.object, [value_object, key_object], number) => {
+                entry.key().store(key);
+                entry.value().store(value);
+            }
+            (WeakMode::Both, _) => self.bind_sides(entry, key, value, number),
         }
-        match entry.mode {
-            WeakMode::Keys => self.write_first(entry.value(), value),
-            _ => self.bind_side(entry, (entry.value(), WeakKind::Reference), value, number),
+        if entry.mode == WeakMode::Keys {
+            self.write_first(entry.value(), value);
         }
         let dead = self.note_entry_in_bucket(map, at);
         self.write_owned(at.0.object, at.0.place(at.1), entry.object, dead);
@@ -306,7 +316,6 @@ impl Heap {
     }
 
     /// Writes a weak side of an entry of a map with weak values, which refers to nothing yet.
-    #[inline(always)]
     fn bind_side(&mut self, entry: Entry, side: (Slot, WeakKind), word: u64, map: u64) {
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         if let Some(target) = unsafe { object_of(word) }
@@ -315,6 +324,14 @@ impl Heap {
             return self.bind_side_by_link(entry.object, side, target, map);
         }
         side.0.store(word);
+    }
+
+    /// Both sides of a new entry, of which one may have a record already.
+    #[inline(never)]
+    fn bind_sides(&mut self, entry: Entry, key: u64, value: u64, map: u64) {
+        entry.value().store(0);
+        self.bind_side(entry, (entry.key(), WeakKind::Key), key, map);
+        self.bind_side(entry, (entry.value(), WeakKind::Reference), value, map);
     }
 
     #[inline(never)]
