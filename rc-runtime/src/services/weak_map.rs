@@ -45,7 +45,7 @@ const MODE: u64 = 16;
 const DONE: u64 = 40;
 /// Cell of an entry.
 const ENTRY_CELL: u64 = HEADER_BYTES + 16;
-/// The same, and two words of a bucket: that is three eighths to three quarters full.
+/// The same, and two words of a bucket: that is two to four fifths full.
 const ENTRY_BYTES: u64 = ENTRY_CELL + 2 * 8;
 
 impl WeakMode {

@@ -156,9 +156,9 @@ impl Heap {
             return [places_for(from.map(|bucket| bucket.used().read()).sum()), 0];
         }
         let used: u64 = from.clone().map(|bucket| bucket.used().read()).sum();
-        let half = places_for(used / 2 + used / 16);
-        if change.to[0] != change.to[1] && self.services.specials.dead_entries_of_all == 0 && used < half {
-            // Wherever they go, there is a free place, which ends a search.
+        // More than there are entries: wherever they go, a free place ends each search.
+        let half = places_for(used / 2 + used / 32);
+        if change.to[0] != change.to[1] && self.services.specials.dead_entries_of_all == 0 {
             return [half; 2];
         }
         let mut entries = [0, 0];
@@ -188,7 +188,7 @@ impl Heap {
         let keeps_counts = self.moves_with_counts(old.object);
         let is_plain = keeps_counts || to.iter().all(|bucket| self.is_written_plainly(bucket.object));
         let all_live = self.services.specials.dead_entries_of_all == 0;
-        let masks = to.map(|bucket| bucket.places() - 1);
+        let places = to.map(Bucket::places);
         let (mut moved, mut moved_to_second) = (0, 0);
         for at in 0..old.places() {
             let Some(entry) = old.entry(at) else { continue };
@@ -198,7 +198,7 @@ impl Heap {
             }
             let product = product_of(entry.key().read());
             let side = usize::from(product & bit != 0);
-            let place = to[side].free_place(product, masks[side]);
+            let place = to[side].free_place(product, places[side]);
             if is_plain {
                 place.store(entry.object.address());
             } else {
