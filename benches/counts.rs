@@ -13,9 +13,9 @@ use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, beside_a_map_of, chorded_rings, dropped_list, dropped_rings,
-    empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members, numbered,
-    weak_references, young, young_list,
+    Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, beside_a_map_of, chorded_rings, dropped_list,
+    dropped_rings, empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members,
+    numbered, weak_references, young, young_list,
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};

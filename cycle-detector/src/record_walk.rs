@@ -1,6 +1,6 @@
-//! A walk through the records of special objects and the pairs of weak maps, some at a time: it looks for objects that a mark has not reached.
+//! A walk through the records of special objects and the bonds of weak maps, some at a time: it looks for objects that a mark has not reached.
 //!
-//! The program may run between two steps. Records and pairs that it makes or frees meanwhile are of objects that it has, and those
+//! The program may run between two steps. Records and bonds that it makes or frees meanwhile are of objects that it has, and those
 //! are none of the walk's.
 
 use crate::prefetch_queue::AHEAD;
@@ -12,10 +12,10 @@ use tally_heap::{Heap, ObjectRef};
 #[derive(Debug, Default)]
 pub(crate) struct RecordWalk {
     at: u32,
-    /// The same among the pairs, which come when it has looked at all records.
-    at_pair: u32,
-    /// It found the last object among the pairs.
-    was_pair: bool,
+    /// The same among the bonds, which come when it has looked at all records.
+    at_bond: u32,
+    /// It found the last object among the bonds.
+    was_bond: bool,
 }
 
 /// The objects that a walk looks for.
@@ -23,7 +23,7 @@ pub(crate) struct RecordWalk {
 pub(crate) enum Sought {
     /// What weak references, sets or entries refer to, but for keys.
     Targets,
-    /// All that have records, and keys of pairs.
+    /// All that have records, and keys of bonds.
     Special,
 }
 
@@ -38,24 +38,19 @@ pub(crate) enum Looked {
 }
 
 impl RecordWalk {
-    /// Looks at the next records and pairs, and at the objects that are sought among them.
-    pub(crate) fn next(
-        &mut self,
-        heap: &Heap,
-        sought: Sought,
-        is_wanted: impl Fn(ObjectRef) -> bool,
-    ) -> Looked {
+    /// Looks at the next records and bonds, and at the objects that are sought among them.
+    pub(crate) fn next(&mut self, heap: &Heap, sought: Sought, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
         let from = self.at;
         let may_be = |record: &&Special| sought == Sought::Special || record.has_referrers();
         let object_of = |number| heap.services.specials.record(number).filter(may_be).and_then(Special::object);
         while ((self.at - from) as usize) < OBJECTS_PER_STEP {
             if self.at >= heap.services.specials.last() {
                 return match self.at - from {
-                    0 => self.next_pair(heap, sought, is_wanted),
+                    0 => self.next_bond(heap, sought, is_wanted),
                     records => Looked::Past(records.into()),
                 };
             }
-            (self.at, self.was_pair) = (self.at + 1, false);
+            (self.at, self.was_bond) = (self.at + 1, false);
             if let Some(object) = object_of(self.at + AHEAD as u32) {
                 object.prefetch_for_mark();
             }
@@ -66,24 +61,24 @@ impl RecordWalk {
         Looked::Past(OBJECTS_PER_STEP as i64)
     }
 
-    fn next_pair(&mut self, heap: &Heap, sought: Sought, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
+    fn next_bond(&mut self, heap: &Heap, sought: Sought, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
         let specials = &heap.services.specials;
-        let from = self.at_pair;
+        let from = self.at_bond;
         let object_of = |number| match sought {
-            Sought::Targets => specials.value_of_pair(number),
-            Sought::Special => specials.key_of_pair(number),
+            Sought::Targets => specials.value_of_bond(number),
+            Sought::Special => specials.key_of_bond(number),
         };
-        while ((self.at_pair - from) as usize) < OBJECTS_PER_STEP {
-            if self.at_pair >= specials.last_pair() {
-                let pairs = self.at_pair - from;
-                return if pairs == 0 { Looked::AtAll } else { Looked::Past(pairs.into()) };
+        while ((self.at_bond - from) as usize) < OBJECTS_PER_STEP {
+            if self.at_bond >= specials.last_bond() {
+                let bonds = self.at_bond - from;
+                return if bonds == 0 { Looked::AtAll } else { Looked::Past(bonds.into()) };
             }
-            (self.at_pair, self.was_pair) = (self.at_pair + 1, true);
-            specials.prefetch_pair(self.at_pair + 2 * AHEAD as u32);
-            if let Some(object) = object_of(self.at_pair + AHEAD as u32) {
+            (self.at_bond, self.was_bond) = (self.at_bond + 1, true);
+            specials.prefetch_bond(self.at_bond + 2 * AHEAD as u32);
+            if let Some(object) = object_of(self.at_bond + AHEAD as u32) {
                 object.prefetch_for_mark();
             }
-            if let Some(object) = object_of(self.at_pair).filter(|&object| is_wanted(object)) {
+            if let Some(object) = object_of(self.at_bond).filter(|&object| is_wanted(object)) {
                 return Looked::At(object);
             }
         }
@@ -92,9 +87,9 @@ impl RecordWalk {
 
     /// The walk is not done with the object that it has found: the next step finds it again.
     pub(crate) fn stay(&mut self) {
-        match self.was_pair {
+        match self.was_bond {
             false => self.at -= 1,
-            true => self.at_pair -= 1,
+            true => self.at_bond -= 1,
         }
     }
 }

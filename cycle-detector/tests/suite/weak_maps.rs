@@ -1,8 +1,8 @@
 //! Weak maps under both plans: which entries go when, and that all that they held comes back.
 
+mod bonds;
 mod growth;
 mod keys;
-mod pairs;
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -285,7 +285,7 @@ impl Heap {
             self.clear_key_of_member(entry, key);
             self.release_ephemeron(entry);
         }
-        self.end_pair_of_key(key, units);
+        self.end_bond_of_key(key, units);
         while let number @ 1.. = self.number_of(key)
             && let node = Node::of_link(self.services.specials.records[number].keys())
             && node.is_some()

@@ -6,8 +6,8 @@
 //! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Four kinds of objects are special
 //! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]); an object that
 //! has one weak slot and nothing else: the table has the number of that slot's link; a key of one weak map: the table has the
-//! number of the map (`special/member.rs`); and a value of one entry of a weak map: the table has the number of a pair
-//! (`special/pair.rs`).
+//! number of the map (`special/member.rs`); and a value of one entry of a weak map: the table has the number of a bond
+//! (`special/bond.rs`).
 //!
 //! The end of a special object, under both plans:
 //!
@@ -22,9 +22,9 @@
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
 //! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
+mod bond;
 mod end;
 mod member;
-mod pair;
 mod record;
 
 use crate::memory::list::List;
@@ -34,7 +34,7 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
 use crate::services::post_clear_queue::PostClearQueue;
 use crate::services::weak::links::{Link, Node};
-use pair::{MAP_MAX, Pair};
+use bond::{Bond, MAP_MAX};
 use rustc_hash::FxHashMap;
 
 /// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
@@ -82,8 +82,8 @@ pub(crate) const SET_MAX: u32 = (1 << (32 - SET_BITS_AT)) - 1;
 
 /// In the table of numbers: which kind of number stands there.
 const KIND: u32 = !LAST_NUMBER;
-/// Of an object that has no record and is a weak side of one entry of a weak map: what follows is the number of that pair.
-const PAIR: u32 = 1 << 30;
+/// Of an object that has no record and is a weak side of one entry of a weak map: what follows is the number of that bond.
+const BOND: u32 = 1 << 30;
 /// Of an object that has no record and one weak slot: what follows is the number of that link.
 const LONE: u32 = 2 << 30;
 /// Of an object that has no record and is the key of one entry of a weak map: what follows is the number of the map.
@@ -258,7 +258,7 @@ pub struct Specials {
     /// Weak slots of objects that are not weak references of the built-in types.
     pub(crate) links: Slab<Link>,
     /// Entries of maps with weak values whose sides have no record.
-    pub(crate) pairs: Slab<Pair>,
+    pub(crate) bonds: Slab<Bond>,
     /// Deferred plan: became special in the running epoch, before they were mature.
     pub(crate) young: List<ObjectRef>,
     /// The same, of the epoch before.
@@ -307,19 +307,19 @@ impl Specials {
 
     /// Bytes of all records, with those of weak slots; without the hosts' memory.
     pub fn bytes(&self) -> u64 {
-        self.records.bytes() + self.rests.bytes() + self.links.bytes() + self.pairs.bytes()
+        self.records.bytes() + self.rests.bytes() + self.links.bytes() + self.bonds.bytes()
     }
 
     /// The same of those in use, without the free places beside them: for those that ask often.
     pub fn used_bytes(&self) -> u64 {
         u64::from(self.records.len()) * size_of::<Special>() as u64
             + u64::from(self.links.len()) * size_of::<Link>() as u64
-            + u64::from(self.pairs.len()) * size_of::<Pair>() as u64
+            + u64::from(self.bonds.len()) * size_of::<Bond>() as u64
     }
 
-    /// Weak slots and keys in objects that are no built-in weak references, those of a pair as one.
+    /// Weak slots and keys in objects that are no built-in weak references, those of a bond as one.
     pub fn slots(&self) -> u32 {
-        self.links.len() + self.pairs.len()
+        self.links.len() + self.bonds.len()
     }
 
     /// Every object that has a record.
@@ -371,7 +371,7 @@ impl Specials {
         self.judgement = Judgement::Waits;
     }
 
-    /// A number for a weak map. They are used again, the oldest first: pairs and records have few bits for them. No entry of a map that has
+    /// A number for a weak map. They are used again, the oldest first: bonds and records have few bits for them. No entry of a map that has
     /// gone is left when as many maps were made since.
     pub(crate) fn next_map_number(&mut self) -> u64 {
         let most = if self.maps.len() as u64 > MAP_MAX / 2 { u32::MAX.into() } else { MAP_MAX };

@@ -7,8 +7,8 @@
 //! | mode | entry | goes |
 //! |---|---|---|
 //! | weak keys | an ephemeron; its key needs no link and no record (`special/member.rs`) | when the memory of its key goes: after the key's finalizer |
-//! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
-//! | both | refers weakly to both | with whichever is first |
+//! | weak values | counts its key, refers weakly to its value, which needs none either (`special/bond.rs`) | when the reclaim of its value begins: before the value's finalizer |
+//! | both | refers weakly to both, in the same way | with whichever is first |
 //!
 //! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is
 //! made anew without such. So the time of all operations together is linear in their number, and none takes long. Objects never move: the

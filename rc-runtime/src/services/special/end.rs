@@ -31,7 +31,7 @@ impl Heap {
             *units -= SLOT_UNITS;
             self.leave_set(object);
         }
-        self.end_pair_of_value(object, units);
+        self.end_bond_of_value(object, units);
         // The record may go with the last of them, if the object refers to itself.
         while let number @ 1.. = self.number_of(object)
             && let node = self.services.specials.records[number].referrers()

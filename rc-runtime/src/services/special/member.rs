@@ -44,10 +44,10 @@ impl Heap {
         self.entry_of_member(key).is_some()
     }
 
-    /// The same, or whether it is a weak side of a pair.
+    /// The same, or whether it is a weak side of a bond.
     #[inline]
     pub(crate) fn is_in_map(&self, object: ObjectRef) -> bool {
-        self.pair_of(object) != 0 || self.is_member(object)
+        self.bond_of(object) != 0 || self.is_member(object)
     }
 
     /// The object becomes the key of an entry of the map with that number, which stands where the map finds it at the next safepoint, or
@@ -91,13 +91,7 @@ impl Heap {
     }
 
     /// Enters a weak side of an entry in its target's list, and the number of its map in its own record.
-    pub(crate) fn link_side(
-        &mut self,
-        entry: ObjectRef,
-        (slot, kind): (Slot, WeakKind),
-        target: ObjectRef,
-        map: u64,
-    ) {
+    pub(crate) fn link_side(&mut self, entry: ObjectRef, (slot, kind): (Slot, WeakKind), target: ObjectRef, map: u64) {
         self.link_weak_slot(entry, slot, target, kind);
         let map = u32::try_from(map).expect("fewer than four thousand million weak maps were made");
         self.special(entry).set_map_of_entry(map);
@@ -122,13 +116,13 @@ impl Heap {
             }
             *units -= 1;
             entries.pass();
-            let by_pair = self.note_end_of_pair(entry);
+            let by_bond = self.note_end_of_bond(entry);
             if let Some(key) = key
                 && self.entry_of_member(key) == Some(entry)
             {
                 *units -= SLOT_UNITS;
                 self.clear_key_of_member(entry, key);
-            } else if by_pair {
+            } else if by_bond {
                 *units -= SLOT_UNITS;
             }
         }

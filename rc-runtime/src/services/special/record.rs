@@ -61,7 +61,7 @@ impl Heap {
     fn make_number_of_special(&mut self, object: ObjectRef) -> u32 {
         let slots = self.lone_slot(object);
         let (entry, map) = (self.entry_of_member(object), self.map_number_of(object));
-        let side = self.take_from_pair(object);
+        let side = self.take_from_bond(object);
         let number = self.insert_record(Special { slots, ..Special::of(object) }, object);
         if let Some(entry) = entry {
             self.link_entry(entry, object, map);
@@ -190,7 +190,7 @@ impl Heap {
             self.set_lone_slot(object, slots);
         }
         let is_linked = crate::services::weak::links::is_linked(object) || is_entry_with_key(object);
-        if !is_linked && self.lone_slot(object) == 0 && !self.is_in_map(object) && !self.is_told_by_pair(object) {
+        if !is_linked && self.lone_slot(object) == 0 && !self.is_in_map(object) && !self.is_told_by_bond(object) {
             object.remove_flags(flag::SPECIAL);
         }
     }

@@ -148,7 +148,11 @@ impl Link {
     pub(crate) fn may_be_lone(&self) -> bool {
         let holder = self.holder();
         let others = self.next_of_holder != 0 || self.before_of_holder != 0;
-        !others && !self.is_key() && !holder.type_info().ephemeron && builtin::mode_of_entry(holder).is_none() && !builtin::is_told_when_cleared(holder)
+        !others
+            && !self.is_key()
+            && !holder.type_info().ephemeron
+            && builtin::mode_of_entry(holder).is_none()
+            && !builtin::is_told_when_cleared(holder)
     }
 
     fn next(&self) -> Node {

@@ -153,14 +153,14 @@ impl Heap {
             (WeakMode::Keys, _) => self.write_linked_key(entry, key, number),
             (WeakMode::Values, _) => {
                 self.write_first(entry.key(), key);
-                if self.enter_first_pair(entry.object, [value_object, None], number) {
-                    self.note_told_by_pair(entry.object);
+                if self.enter_first_bond(entry.object, [value_object, None], number) {
+                    self.note_told_by_bond(entry.object);
                     entry.value().store(value);
                 } else {
                     self.bind_side(entry, (entry.value(), WeakKind::Reference), value, number);
                 }
             }
-            (WeakMode::Both, _) if self.enter_first_pair(entry.object, [value_object, key_object], number) => {
+            (WeakMode::Both, _) if self.enter_first_bond(entry.object, [value_object, key_object], number) => {
                 entry.key().store(key);
                 entry.value().store(value);
             }
@@ -319,7 +319,7 @@ impl Heap {
     fn bind_side(&mut self, entry: Entry, side: (Slot, WeakKind), word: u64, map: u64) {
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         if let Some(target) = unsafe { object_of(word) }
-            && !self.enter_pair(entry.object, side.0, target, map)
+            && !self.enter_bond(entry.object, side.0, target, map)
         {
             return self.bind_side_by_link(entry.object, side, target, map);
         }
@@ -345,7 +345,7 @@ impl Heap {
 
     /// The same of one that may refer to something.
     fn bind_side_again(&mut self, map: ObjectRef, entry: Entry, side: (Slot, WeakKind), word: u64) {
-        if side.0.read() != 0 && !self.leave_pair(entry.object, side.0) {
+        if side.0.read() != 0 && !self.leave_bond(entry.object, side.0) {
             self.forget_weak_slot(entry.object, side.0);
         }
         self.bind_side(entry, side, word, map.slot(NUMBER).read());

@@ -1,4 +1,4 @@
-//! The weak sides of an entry of a map with weak values, for those that follow or end them without a link (`special/pair.rs`).
+//! The weak sides of an entry of a map with weak values, for those that follow or end them without a link (`special/bond.rs`).
 
 use super::{Entry, WeakMode, object_of};
 use crate::object::{ObjectRef, Slot};

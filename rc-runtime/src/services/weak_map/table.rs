@@ -102,7 +102,7 @@ fn places_for(entries: u64) -> u64 {
 /// Where among so many places the search for a product begins: fewer than 2³².
 #[inline(always)]
 fn home(product: u64, places: u64) -> u64 {
-    (product >> PLACE_BITS_AT) * places >> 32
+    ((product >> PLACE_BITS_AT) * places) >> 32
 }
 
 /// The place behind one.

@@ -32,7 +32,7 @@ fn records(m: &mut Mutator) -> usize {
     m.heap().services.specials.objects().count()
 }
 
-fn pairs(m: &mut Mutator) -> u32 {
+fn bonds(m: &mut Mutator) -> u32 {
     m.heap().services.specials.slots()
 }
 
@@ -55,19 +55,19 @@ fn sides_of_one_entry_have_no_record_and_the_first_takes_the_entry_along() {
             }
             m.collect();
             verify(m);
-            assert_eq!((m.weak_map_count(map), records(m), pairs(m)), (600, before, 600));
+            assert_eq!((m.weak_map_count(map), records(m), bonds(m)), (600, before, 600));
             // Every third goes, and then all.
             let first = kept + if by_key { 0 } else { 600 };
             (0..600).step_by(3).for_each(|at| m.set_root(RootIndex(first + at), None));
             m.collect();
             m.collect();
             verify(m);
-            assert_eq!((m.weak_map_count(map), records(m), pairs(m)), (400, before, 400));
+            assert_eq!((m.weak_map_count(map), records(m), bonds(m)), (400, before, 400));
             (1..600).step_by(3).for_each(|at| assert_eq!(m.weak_map_get(map, keys[at]), Some(values[at])));
             (0..600).for_each(|at| m.set_root(RootIndex(first + at), None));
             m.collect();
             m.collect();
-            assert_eq!((m.weak_map_count(map), records(m), pairs(m)), (0, before, 0));
+            assert_eq!((m.weak_map_count(map), records(m), bonds(m)), (0, before, 0));
             let_go(m, start);
         }
     });
@@ -122,7 +122,7 @@ fn side_with_and_without_another_reason_for_a_record() {
             }
             let_go(m, top);
         }
-        assert_eq!(pairs(m), 0);
+        assert_eq!(bonds(m), 0);
     });
 }
 
@@ -134,7 +134,8 @@ fn object_on_both_sides_and_in_two_entries() {
             let top = m.root_count();
             let map = map(m, mode);
             let [one, two, three] = [0, 1, 2].map(|_| rooted(m, &NODE));
-            for (key, value) in [(one, one), (one, two), (two, two), (two, one), (three, one), (one, three), (one, one)] {
+            for (key, value) in [(one, one), (one, two), (two, two), (two, one), (three, one), (one, three), (one, one)]
+            {
                 m.weak_map_set(map, key, value).expect("memory");
                 assert_eq!(m.weak_map_get(map, key), Some(value));
                 m.collect();
@@ -154,7 +155,7 @@ fn object_on_both_sides_and_in_two_entries() {
             assert_eq!((m.weak_map_get(map, three), m.weak_map_get(map, two)), (None, Some(three)));
             let_go(m, top);
         }
-        assert_eq!(pairs(m), 0);
+        assert_eq!(bonds(m), 0);
     });
 }
 
@@ -177,7 +178,7 @@ fn map_dies_with_and_before_its_sides() {
             }
             m.collect();
             verify(m);
-            assert_eq!(pairs(m), 0);
+            assert_eq!(bonds(m), 0);
             let other = super::map(m, mode);
             for sides in objects.chunks(2).filter(|_| !they_die) {
                 assert_eq!(m.weak_map_get(other, sides[0]), None);
@@ -212,7 +213,7 @@ fn map_in_a_ring_dies_with_sides_that_hold_it() {
             }
             assert_eq!((m.weak_map_count(map), FINALIZERS.get()), (0, 40), "{mode:?}");
             let_go(m, top);
-            assert_eq!(pairs(m), 0);
+            assert_eq!(bonds(m), 0);
         }
     });
 }
@@ -245,7 +246,7 @@ fn sides_that_their_finalizers_bring_back_have_no_entries_of_a_dead_map() {
             let are_whole = |node: &ObjectRef| [0, 8].iter().all(|&field| node.slot(field).read() == node.address());
             assert!(nodes.iter().all(are_whole), "something else was cleared");
             let_go(m, top);
-            assert_eq!(pairs(m), 0);
+            assert_eq!(bonds(m), 0);
         }
     });
 }
@@ -276,7 +277,7 @@ fn finalizer_brings_a_side_back_whose_map_is_alive() {
                 verify(m);
                 assert_eq!(m.weak_map_count(map), 1);
                 let_go(m, top);
-                assert_eq!(pairs(m), 0);
+                assert_eq!(bonds(m), 0);
             }
         }
     });
@@ -312,7 +313,7 @@ fn keys_get_records_while_a_mark_clears_values() {
             }
             m.collect();
             verify(m);
-            assert_eq!((m.weak_map_count(map), pairs(m)), (0, 0), "{plan:?} {mode:?}");
+            assert_eq!((m.weak_map_count(map), bonds(m)), (0, 0), "{plan:?} {mode:?}");
             let_go(m, top);
         }
         nothing_is_left(m);

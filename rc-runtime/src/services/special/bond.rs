@@ -1,20 +1,20 @@
-//! Pairs: entries of maps with weak values whose objects need no record for it. `[WEAK]`
+//! Bonds: entries of maps with weak values whose objects need no record for it. `[WEAK]`
 //!
 //! ```text
-//!   value ── its cell in the table of records ──► pair ──► entry, and the number of its map      the same of a key that is weak, too
+//!   value ── its cell in the table of records ──► bond ──► entry, and the number of its map      the same of a key that is weak, too
 //!   entry ── its words ──► key, value
 //! ```
 //!
-//! A link and the records of both its ends take 80 bytes for each weak side; a pair takes eight for the entry. So an object that is
-//! the weak side of one entry, and that needs no record for anything else, has the pair's number in the place of a record's. What gives
+//! A link and the records of both its ends take 80 bytes for each weak side; a bond takes eight for the entry. So an object that is
+//! the weak side of one entry, and that needs no record for anything else, has the bond's number in the place of a record's. What gives
 //! it a record (a second entry, a weak reference, a weak slot in it, a finalizer that waits) gives its side of the entry a link. The
-//! other side keeps the pair.
+//! other side keeps the bond.
 //!
-//! Marks look for dead objects by their records, and go through the pairs afterwards: no ephemeron leads to a value that is dead. An
-//! entry that loses a side loses the other at once, and a map that dies takes its entries out of their pairs before anything of it is released
-//! (`member`). So no pair outlives its entry.
+//! Marks look for dead objects by their records, and go through the bonds afterwards: no ephemeron leads to a value that is dead. An
+//! entry that loses a side loses the other at once, and a map that dies takes its entries out of their bonds before anything of it is released
+//! (`member`). So no bond outlives its entry.
 
-use super::{KIND, PAIR, SLOT_UNITS, Specials, address_of, number_cell, place_of};
+use super::{BOND, KIND, SLOT_UNITS, Specials, address_of, number_cell, place_of};
 use crate::heap::Heap;
 use crate::memory::record_slab::Record;
 use crate::object::{ObjectRef, Slot, flag};
@@ -29,27 +29,27 @@ use crate::services::weak_map::sides::{other_side, side_of, weak_key_of, weak_si
 /// place_and_map     bits 0 to 7: its upper bits; 8 to 31: the number of its map; 0 of a free place
 /// ```
 #[derive(Debug, Default)]
-pub struct Pair {
+pub struct Bond {
     place: u32,
     place_and_map: u32,
 }
 
-const _: () = assert!(std::mem::size_of::<Pair>() == 8);
+const _: () = assert!(std::mem::size_of::<Bond>() == 8);
 
 const MAP_BITS_AT: u32 = 8;
 /// Entries of a map with a higher number have links.
 pub(super) const MAP_MAX: u64 = (1 << (32 - MAP_BITS_AT)) - 1;
 
-impl Record for Pair {
+impl Record for Bond {
     fn link(&mut self) -> &mut u32 {
         &mut self.place
     }
 }
 
-impl Pair {
-    fn new(entry: ObjectRef, map: u64) -> Pair {
+impl Bond {
+    fn new(entry: ObjectRef, map: u64) -> Bond {
         let place = place_of(entry.address());
-        Pair { place: place as u32, place_and_map: (place >> 32) as u32 | (map as u32) << MAP_BITS_AT }
+        Bond { place: place as u32, place_and_map: (place >> 32) as u32 | (map as u32) << MAP_BITS_AT }
     }
 
     fn map(&self) -> u64 {
@@ -61,70 +61,70 @@ impl Pair {
             return None;
         }
         let upper = u64::from(self.place_and_map & ((1 << MAP_BITS_AT) - 1));
-        // SAFETY: [WEAK] an entry has its memory as long as it has a pair.
+        // SAFETY: [WEAK] an entry has its memory as long as it has a bond.
         Some(unsafe { ObjectRef::from_address(address_of(upper << 32 | u64::from(self.place))) })
     }
 }
 
 impl Specials {
-    fn entry_of_pair(&self, number: u32) -> Option<ObjectRef> {
-        self.pairs.get(number).and_then(Pair::entry)
+    fn entry_of_bond(&self, number: u32) -> Option<ObjectRef> {
+        self.bonds.get(number).and_then(Bond::entry)
     }
 
-    /// Fetches the entry of a pair, if there is such.
-    pub fn prefetch_pair(&self, number: u32) {
-        self.entry_of_pair(number).into_iter().for_each(ObjectRef::prefetch);
+    /// Fetches the entry of a bond, if there is such.
+    pub fn prefetch_bond(&self, number: u32) {
+        self.entry_of_bond(number).into_iter().for_each(ObjectRef::prefetch);
     }
 
-    /// No pair has a higher number.
-    pub fn last_pair(&self) -> u32 {
-        self.pairs.last()
+    /// No bond has a higher number.
+    pub fn last_bond(&self) -> u32 {
+        self.bonds.last()
     }
 
-    /// The value of the entry of a pair, if it is an object.
-    pub fn value_of_pair(&self, number: u32) -> Option<ObjectRef> {
-        weak_value_of(self.entry_of_pair(number)?)
+    /// The value of the entry of a bond, if it is an object.
+    pub fn value_of_bond(&self, number: u32) -> Option<ObjectRef> {
+        weak_value_of(self.entry_of_bond(number)?)
     }
 
-    /// The key of the entry of a pair, if that is an object and weak.
-    pub fn key_of_pair(&self, number: u32) -> Option<ObjectRef> {
-        weak_key_of(self.entry_of_pair(number)?)
+    /// The key of the entry of a bond, if that is an object and weak.
+    pub fn key_of_bond(&self, number: u32) -> Option<ObjectRef> {
+        weak_key_of(self.entry_of_bond(number)?)
     }
 
-    /// The entries of all pairs, and their weak sides.
-    pub fn objects_of_pairs(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        let entries = (1..=self.last_pair()).filter_map(|number| self.entry_of_pair(number));
+    /// The entries of all bonds, and their weak sides.
+    pub fn objects_of_bonds(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        let entries = (1..=self.last_bond()).filter_map(|number| self.entry_of_bond(number));
         entries.flat_map(|entry| [Some(entry), weak_value_of(entry), weak_key_of(entry)]).flatten()
     }
 }
 
 impl Heap {
-    /// The number of the pair of which the object is a side without a record; 0: it is none.
+    /// The number of the bond of which the object is a side without a record; 0: it is none.
     #[inline]
-    pub(crate) fn pair_of(&self, object: ObjectRef) -> u32 {
+    pub(crate) fn bond_of(&self, object: ObjectRef) -> u32 {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         let number = unsafe { *number_cell(object) };
-        if number & KIND != PAIR {
+        if number & KIND != BOND {
             return 0;
         }
         let number = number & !KIND;
-        let entry = self.services.specials.entry_of_pair(number);
+        let entry = self.services.specials.entry_of_bond(number);
         if entry.is_some_and(|entry| side_of(entry, object).is_some()) { number } else { 0 }
     }
 
-    /// The pair of an entry, by its weak side that is in `slot`; 0: that has a link, or is no object.
-    fn pair_by_side(&self, entry: ObjectRef, slot: Slot) -> u32 {
+    /// The bond of an entry, by its weak side that is in `slot`; 0: that has a link, or is no object.
+    fn bond_by_side(&self, entry: ObjectRef, slot: Slot) -> u32 {
         // SAFETY: [WEAK] what a weak map holds is a reference, or no address in the heap.
         let object = unsafe { ObjectRef::of_word(slot.read()) };
-        let number = object.map_or(0, |object| self.pair_of(object));
-        if number != 0 && self.services.specials.entry_of_pair(number) == Some(entry) { number } else { 0 }
+        let number = object.map_or(0, |object| self.bond_of(object));
+        if number != 0 && self.services.specials.entry_of_bond(number) == Some(entry) { number } else { 0 }
     }
 
     /// The object becomes a weak side of an entry of the map with that number, which is in `slot` next. Whether it needs no record for it.
-    pub(crate) fn enter_pair(&mut self, entry: ObjectRef, slot: Slot, object: ObjectRef, map: u64) -> bool {
+    pub(crate) fn enter_bond(&mut self, entry: ObjectRef, slot: Slot, object: ObjectRef, map: u64) -> bool {
         let other = other_side(entry, slot);
         // Both sides of an entry, it would be found as one.
         if map > MAP_MAX || other.is_some_and(|other| other.read() == object.address()) {
@@ -135,14 +135,14 @@ impl Heap {
         } else if !self.is_special_without_number(object) {
             return false;
         }
-        let number = match other.map_or(0, |other| self.pair_by_side(entry, other)) {
-            0 => self.services.specials.pairs.insert(Pair::new(entry, map)),
+        let number = match other.map_or(0, |other| self.bond_by_side(entry, other)) {
+            0 => self.services.specials.bonds.insert(Bond::new(entry, map)),
             number => number,
         };
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(object) = PAIR | number };
+        unsafe { *number_cell(object) = BOND | number };
         if builtin::is_told_when_cleared(entry) {
-            self.note_told_by_pair(entry);
+            self.note_told_by_bond(entry);
         }
         true
     }
@@ -150,7 +150,7 @@ impl Heap {
     /// The weak sides of a new entry of the map with that number, which are objects, need no record for it; if that is so. Their words are
     /// written next.
     #[inline(always)]
-    pub(crate) fn enter_first_pair(&mut self, entry: ObjectRef, sides: [Option<ObjectRef>; 2], map: u64) -> bool {
+    pub(crate) fn enter_first_bond(&mut self, entry: ObjectRef, sides: [Option<ObjectRef>; 2], map: u64) -> bool {
         // Both sides of an entry, an object would be found as one.
         if map > MAP_MAX || sides[0] == sides[1] {
             return false;
@@ -160,7 +160,7 @@ impl Heap {
                 return false;
             }
         }
-        let number = PAIR | self.services.specials.pairs.insert(Pair::new(entry, map));
+        let number = BOND | self.services.specials.bonds.insert(Bond::new(entry, map));
         for object in sides.into_iter().flatten() {
             self.note_special(object);
             // SAFETY: [MAPPED] the table is mapped wherever objects lie.
@@ -169,56 +169,56 @@ impl Heap {
         true
     }
 
-    /// An entry that is told of the end of its value has a pair: it is listed, and so is told nothing if it dies together with that.
+    /// An entry that is told of the end of its value has a bond: it is listed, and so is told nothing if it dies together with that.
     #[inline(always)]
-    pub(crate) fn note_told_by_pair(&mut self, entry: ObjectRef) {
+    pub(crate) fn note_told_by_bond(&mut self, entry: ObjectRef) {
         self.services.specials.any_told_when_cleared = true;
         self.note_special(entry);
     }
 
-    /// The side of the entry that is in `slot` leaves its pair, if it has no link; its word is null then. Whether that was so. The object stays
+    /// The side of the entry that is in `slot` leaves its bond, if it has no link; its word is null then. Whether that was so. The object stays
     /// special.
     fn take_side(&mut self, entry: ObjectRef, slot: Slot) -> Option<ObjectRef> {
-        let number = self.pair_by_side(entry, slot);
+        let number = self.bond_by_side(entry, slot);
         if number == 0 {
             return None;
         }
-        // SAFETY: [WEAK] a side that a pair knows is an object.
+        // SAFETY: [WEAK] a side that a bond knows is an object.
         let object = unsafe { ObjectRef::from_address(slot.read()) };
         slot.store(0);
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *number_cell(object) = 0 };
-        if other_side(entry, slot).is_none_or(|other| self.pair_by_side(entry, other) != number) {
-            self.services.specials.pairs.remove(number);
+        if other_side(entry, slot).is_none_or(|other| self.bond_by_side(entry, other) != number) {
+            self.services.specials.bonds.remove(number);
         }
         Some(object)
     }
 
     /// The weak side of an entry in `slot` refers to nothing any more, if it has no link. Whether that was so.
-    pub(crate) fn leave_pair(&mut self, entry: ObjectRef, slot: Slot) -> bool {
+    pub(crate) fn leave_bond(&mut self, entry: ObjectRef, slot: Slot) -> bool {
         let object = self.take_side(entry, slot);
         object.into_iter().for_each(|object| self.tidy_special(object));
         object.is_some()
     }
 
-    /// An entry of a map with weak values has lost a side, or its map: it has no pair any more, and no link.
+    /// An entry of a map with weak values has lost a side, or its map: it has no bond any more, and no link.
     pub(crate) fn lose_sides(&mut self, entry: ObjectRef) {
         for slot in weak_sides(entry).into_iter().flatten().filter(|slot| slot.read() != 0) {
-            if !self.leave_pair(entry, slot) {
+            if !self.leave_bond(entry, slot) {
                 self.forget_weak_slot(entry, slot);
                 slot.store(0);
             }
         }
     }
 
-    /// Takes an object that gets a record out of its pair: the entry whose side it is, the side, which gets a link, and the number of the map.
-    pub(in crate::services::special) fn take_from_pair(
+    /// Takes an object that gets a record out of its bond: the entry whose side it is, the side, which gets a link, and the number of the map.
+    pub(in crate::services::special) fn take_from_bond(
         &mut self,
         object: ObjectRef,
     ) -> Option<(ObjectRef, (Slot, WeakKind), u64)> {
-        let number = self.pair_of(object);
-        let entry = self.services.specials.entry_of_pair(number)?;
-        let map = self.services.specials.pairs[number].map();
+        let number = self.bond_of(object);
+        let entry = self.services.specials.entry_of_bond(number)?;
+        let map = self.services.specials.bonds[number].map();
         let side = side_of(entry, object)?;
         self.take_side(entry, side.0);
         side.0.store(object.address());
@@ -227,22 +227,22 @@ impl Heap {
 
     /// The object is found dead: if it is the value of an entry without a link, that dies with it. One step, whatever is left: the
     /// object does not fade.
-    pub(in crate::services::special) fn end_pair_of_value(&mut self, object: ObjectRef, units: &mut i64) {
-        self.end_pair(object, WeakKind::Reference, units);
+    pub(in crate::services::special) fn end_bond_of_value(&mut self, object: ObjectRef, units: &mut i64) {
+        self.end_bond(object, WeakKind::Reference, units);
     }
 
     /// The same when the memory of the object goes, and it is the key.
-    pub(crate) fn end_pair_of_key(&mut self, object: ObjectRef, units: &mut i64) {
-        self.end_pair(object, WeakKind::Key, units);
+    pub(crate) fn end_bond_of_key(&mut self, object: ObjectRef, units: &mut i64) {
+        self.end_bond(object, WeakKind::Key, units);
     }
 
     #[inline]
-    fn end_pair(&mut self, object: ObjectRef, kind: WeakKind, units: &mut i64) {
-        let number = self.pair_of(object);
-        let Some(entry) = self.services.specials.entry_of_pair(number) else { return };
+    fn end_bond(&mut self, object: ObjectRef, kind: WeakKind, units: &mut i64) {
+        let number = self.bond_of(object);
+        let Some(entry) = self.services.specials.entry_of_bond(number) else { return };
         let Some((slot, _)) = side_of(entry, object).filter(|side| side.1 == kind) else { return };
         *units -= SLOT_UNITS;
-        self.note_entry_before_clear(entry, self.services.specials.pairs[number].map());
+        self.note_entry_before_clear(entry, self.services.specials.bonds[number].map());
         self.take_side(entry, slot);
         self.lose_sides(entry);
         if self.is_told(entry) {
@@ -251,21 +251,21 @@ impl Heap {
         self.tidy_special(entry);
     }
 
-    /// The map of an entry dies: the entry has no pair any more. Whether it had one.
-    pub(in crate::services::special) fn note_end_of_pair(&mut self, entry: ObjectRef) -> bool {
-        let [value, key] = weak_sides(entry).map(|slot| slot.map_or(0, |slot| self.pair_by_side(entry, slot)));
+    /// The map of an entry dies: the entry has no bond any more. Whether it had one.
+    pub(in crate::services::special) fn note_end_of_bond(&mut self, entry: ObjectRef) -> bool {
+        let [value, key] = weak_sides(entry).map(|slot| slot.map_or(0, |slot| self.bond_by_side(entry, slot)));
         let number = value.max(key);
         if number == 0 {
             return false;
         }
-        self.note_entry_before_clear(entry, self.services.specials.pairs[number].map());
+        self.note_entry_before_clear(entry, self.services.specials.bonds[number].map());
         self.lose_sides(entry);
         true
     }
 
     /// Whether the object is an entry that is told of the end of its value, which has no link.
-    pub(in crate::services::special) fn is_told_by_pair(&self, object: ObjectRef) -> bool {
+    pub(in crate::services::special) fn is_told_by_bond(&self, object: ObjectRef) -> bool {
         builtin::is_told_when_cleared(object)
-            && weak_sides(object).into_iter().flatten().any(|slot| self.pair_by_side(object, slot) != 0)
+            && weak_sides(object).into_iter().flatten().any(|slot| self.bond_by_side(object, slot) != 0)
     }
 }
