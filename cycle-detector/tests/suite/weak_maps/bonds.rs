@@ -1,6 +1,6 @@
 //! Values of weak maps that have no record, keys of maps where both are weak, and what gives them one.
 
-use super::{FINALIZED, FINALIZERS, NODE, for_all_heaps, map, rooted};
+use super::{FINALIZED, FINALIZERS, MAPS, NODE, SEEN, for_all_heaps, map, rooted};
 use std::cell::Cell;
 use std::ffi::c_void;
 use tally_collector::Mutator;
@@ -281,6 +281,34 @@ fn finalizer_brings_a_side_back_whose_map_is_alive() {
             }
         }
     });
+}
+
+/// Without trials only a mark finds it: the finalizer finds the entry gone.
+#[test]
+fn value_that_holds_itself_leaves_its_map_before_its_finalizer() {
+    for plan in Plan::ALL {
+        let mut m = new_mutator(HeapOptions { plan, trials: false, ..HeapOptions::default() }).expect("address space");
+        let m = &mut m;
+        for mode in WEAK_VALUES {
+            FINALIZERS.set(0);
+            let top = m.root_count();
+            let (by_key, by_value) = (map(m, WeakMode::Keys), map(m, mode));
+            let key = rooted(m, &NODE);
+            let value = rooted(m, &FINALIZED);
+            set(m, value, 0, Some(value));
+            m.weak_map_set(by_value, key, value).expect("memory");
+            m.collect();
+            MAPS.set([by_key.address(), by_value.address()]);
+            m.truncate_roots(top + 3);
+            while FINALIZERS.get() == 0 {
+                m.collect();
+            }
+            MAPS.set([0; 2]);
+            assert!(!SEEN.get()[1], "{plan:?} {mode:?}: the entry was there");
+            let_go(m, top);
+        }
+        nothing_is_left(m);
+    }
 }
 
 /// Values that hold themselves are found by a mark in slices, and the program gives their keys records between them.
