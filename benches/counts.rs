@@ -13,15 +13,16 @@ use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use std::hint::black_box;
 use tally_benches::{
-    Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, chorded_rings, dropped_list, dropped_rings,
-    empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members, numbered,
-    weak_references, young, young_list,
+    Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, beside_a_map_of, chorded_rings, dropped_list,
+    dropped_rings, empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members,
+    numbered, weak_references, young, young_list,
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
 use tally_compiled::abi::{tally_weak_get, tally_weak_map_get, tally_weak_set_probe};
 use tally_heap::ObjectRef;
 use tally_heap::plan::Plan;
+use tally_heap::services::weak_map::WeakMode;
 
 const TIMES: usize = 1000;
 /// Objects of an epoch whose cost is counted by object.
@@ -133,6 +134,32 @@ fn weak_map_set((mut state, map): (State, ObjectRef)) -> State {
     for place in 0..MANY {
         let object = black_box(state.objects[place]);
         state.mutator.weak_map_set(map, object, object).expect("there is no limit");
+    }
+    state
+}
+
+// The same with values of their own, which are weak, under keys that are counted, and with both weak.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, WeakMode::Values, MANY), setup = beside_a_map_of)]
+#[bench::prompt(args = (Plan::Prompt, WeakMode::Values, MANY), setup = beside_a_map_of)]
+#[bench::trace(args = (Plan::Trace, WeakMode::Values, MANY), setup = beside_a_map_of)]
+fn weak_map_set_values((state, map): (State, ObjectRef)) -> State {
+    set_next(state, map)
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, WeakMode::Both, MANY), setup = beside_a_map_of)]
+#[bench::prompt(args = (Plan::Prompt, WeakMode::Both, MANY), setup = beside_a_map_of)]
+#[bench::trace(args = (Plan::Trace, WeakMode::Both, MANY), setup = beside_a_map_of)]
+fn weak_map_set_both((state, map): (State, ObjectRef)) -> State {
+    set_next(state, map)
+}
+
+/// Each object of the first half is a key, and one of the second half its value.
+fn set_next(mut state: State, map: ObjectRef) -> State {
+    for place in 0..MANY {
+        let [key, value] = [place, MANY + place].map(|place| black_box(state.objects[place]));
+        state.mutator.weak_map_set(map, key, value).expect("there is no limit");
     }
     state
 }
@@ -319,7 +346,8 @@ fn marked_element(mut state: State) -> State {
 }
 
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set, hashbrown_find,
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set,
+    weak_map_set_values, weak_map_set_both, hashbrown_find,
     hashbrown_find_called, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 

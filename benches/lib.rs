@@ -186,6 +186,14 @@ pub fn beside_a_map(plan: Plan, count: usize) -> (State, ObjectRef) {
     (state, map)
 }
 
+/// Twice as many objects, and a map of that mode.
+pub fn beside_a_map_of(plan: Plan, mode: WeakMode, count: usize) -> (State, ObjectRef) {
+    let (mut state, _) = numbered(plan, 2 * count);
+    let map = state.mutator.new_weak_map(mode).expect("there is no limit");
+    state.mutator.push_root(Some(map));
+    (state, map)
+}
+
 /// The same with all of them in the map, each looked up once since the last epoch.
 pub fn keys_of_a_map(plan: Plan, count: usize) -> (State, ObjectRef) {
     let (mut state, map) = beside_a_map(plan, count);

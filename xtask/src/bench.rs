@@ -8,6 +8,7 @@
 //! scaling       garbage and epochs beside live heaps of all sizes                            bench/scaling.rs
 //! counts        instructions of the fast paths under callgrind (benches/)                    bench/counts.rs
 //! lowering      what the lowering costs on SQLite and Lua                                    bench/lowering.rs
+//! weak          bytes that an entry of a weak map takes                                      bench/weak.rs
 //! ```
 //! Times differ from machine to machine and from hour to hour, so they are compared, never asserted;
 //! instruction counts do not, so they hold the fast paths.
@@ -24,6 +25,7 @@ pub mod programs;
 mod rounds;
 mod scaling;
 mod utilisation;
+mod weak;
 
 use crate::failure::Outcome;
 
@@ -44,6 +46,8 @@ pub enum Command {
     Counts(counts::Arguments),
     /// What the lowering costs on SQLite and Lua: time, code size, speed
     Lowering(lowering::Arguments),
+    /// Bytes that an entry of a weak map takes, by plan and mode
+    Weak,
 }
 
 /// Runs one of them.
@@ -56,5 +60,6 @@ pub fn bench(command: &Command) -> Outcome {
         Command::Scaling(arguments) => scaling::scaling(arguments),
         Command::Counts(arguments) => counts::counts(arguments),
         Command::Lowering(arguments) => lowering::lowering(arguments),
+        Command::Weak => weak::weak(),
     }
 }

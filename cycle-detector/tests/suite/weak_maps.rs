@@ -1,5 +1,6 @@
 //! Weak maps under both plans: which entries go when, and that all that they held comes back.
 
+mod bonds;
 mod growth;
 mod keys;
 

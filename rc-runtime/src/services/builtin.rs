@@ -93,12 +93,12 @@ static WEAK_MAP_TABLE: Builtin =
 /// A bucket: the number of places, how many of them are in use, the places.
 static WEAK_MAP_BUCKET: Builtin =
     Builtin::new(TypeDescriptor::plain(c"bucket of a weak map", 16, &[]).with_tail(0, 8, &[0]));
-/// Entries, as `weak_map` says: value, key, number of the map.
-static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak key", 24, &[0]).ephemeron());
-/// Key, value, number.
-static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak value", 24, &[0]));
-/// Key, value, number.
-static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
+/// Entries, as `weak_map` says: value and key.
+static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak key", 16, &[0]).ephemeron());
+/// Key and value.
+static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak value", 16, &[0]));
+/// The same.
+static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 16, &[]));
 
 /// Bytes of a weak set.
 pub(crate) const WEAK_SET_BYTES: u64 = 48;

@@ -89,14 +89,14 @@ impl Heap {
         if number == 0 {
             return (self.visit_value_of_member(key, visit), true);
         }
-        if self.services.specials.records[number].keys == 0 {
+        if self.services.specials.records[number].keys() == 0 {
             return (0, true);
         }
         let mark = self.services.specials.marks;
         let reached = self.rest_of(key).map(|rest| std::mem::take(&mut rest.next_ephemeron));
         let mut node = match reached {
             Some((number, node)) if number == mark && node.is_some() => node,
-            _ => Node::of_link(self.services.specials.records[number].keys),
+            _ => Node::of_link(self.services.specials.records[number].keys()),
         };
         let mut spent = 0;
         while node.is_some() && spent < VALUES_AT_ONCE {
@@ -145,7 +145,7 @@ impl Heap {
     /// The ephemerons whose key the object is.
     pub(crate) fn ephemerons_of(&self, key: ObjectRef) -> impl Iterator<Item = ObjectRef> + '_ {
         let specials = &self.services.specials;
-        let keys = specials.records.get(self.number_of(key)).map_or(0, |record| record.keys);
+        let keys = specials.records.get(self.number_of(key)).map_or(0, |record| record.keys());
         let listed = specials.list_from(Node::of_link(keys)).map(|node| specials.holder_of(node));
         self.entry_of_member(key).into_iter().chain(listed)
     }
@@ -285,8 +285,9 @@ impl Heap {
             self.clear_key_of_member(entry, key);
             self.release_ephemeron(entry);
         }
+        self.end_bond_of_key(key, units);
         while let number @ 1.. = self.number_of(key)
-            && let node = Node::of_link(self.services.specials.records[number].keys)
+            && let node = Node::of_link(self.services.specials.records[number].keys())
             && node.is_some()
         {
             if *units <= 0 {
@@ -314,7 +315,7 @@ impl Heap {
     /// Whether ephemerons have the object as their key: a trial that found it alive may have been misled by one.
     pub fn is_key(&self, object: ObjectRef) -> bool {
         object.has(flag::SPECIAL)
-            && (self.services.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
+            && (self.services.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys() != 0)
                 || self.is_member(object))
     }
 }

@@ -3,10 +3,11 @@
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
 //! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
-//! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Three kinds of objects are special
+//! (`record_cell`), so that it is found by a load, and nothing is ever hashed or moved. Four kinds of objects are special
 //! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]); an object that
-//! has one weak slot and nothing else: the table has the number of that slot's link; and a key of one weak map: the table has the
-//! number of the map (`special/member.rs`).
+//! has one weak slot and nothing else: the table has the number of that slot's link; a key of one weak map: the table has the
+//! number of the map (`special/member.rs`); and a value of one entry of a weak map: the table has the number of a bond
+//! (`special/bond.rs`).
 //!
 //! The end of a special object, under both plans:
 //!
@@ -21,6 +22,7 @@
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
 //! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
+mod bond;
 mod end;
 mod member;
 mod record;
@@ -32,6 +34,7 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
 use crate::services::post_clear_queue::PostClearQueue;
 use crate::services::weak::links::{Link, Node};
+use bond::{Bond, MAP_MAX};
 use rustc_hash::FxHashMap;
 
 /// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
@@ -43,14 +46,14 @@ pub const SLOT_UNITS: i64 = 24;
 ///
 /// ```text
 /// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
-/// node_and_flags    bits 0 to 15: its upper bits; 16 to 18: flags; 20 to 31: the number of the weak set that it is in
+/// node_and_flags    bits 0 to 15: its upper bits; 16 to 19: flags; 20 to 31: the number of the weak set that it is in
 /// ```
 #[derive(Debug, Default)]
 pub struct Special {
     object_and_node: u64,
     node_and_flags: u32,
-    /// The first key slot that refers to it: the link's number.
-    pub(crate) keys: u32,
+    /// The first key slot that refers to it: the link's number. Of an entry of a weak map, which is no key: the number of its map.
+    keys_or_map: u32,
     /// The first weak slot or key in it: the link's number.
     pub(crate) slots: u32,
     /// The number of what few of the records hold.
@@ -70,12 +73,17 @@ pub(crate) const AWAITS_FINALIZER: u32 = 1 << 17;
 /// Prompt plan: its reclaim has begun, and goes on in the next slice.
 pub(crate) const FADES: u32 = 1 << 18;
 
+/// It is an entry of a weak map.
+const IS_ENTRY: u32 = 1 << 19;
+
 /// In a record: where the number of a weak set begins, and the highest.
 const SET_BITS_AT: u32 = 20;
 pub(crate) const SET_MAX: u32 = (1 << (32 - SET_BITS_AT)) - 1;
 
 /// In the table of numbers: which kind of number stands there.
 const KIND: u32 = !LAST_NUMBER;
+/// Of an object that has no record and is a weak side of one entry of a weak map: what follows is the number of that bond.
+const BOND: u32 = 1 << 30;
 /// Of an object that has no record and one weak slot: what follows is the number of that link.
 const LONE: u32 = 2 << 30;
 /// Of an object that has no record and is the key of one entry of a weak map: what follows is the number of the map.
@@ -145,7 +153,7 @@ impl Special {
 
     /// Whether anything but its slots needs it.
     fn is_needed(&self) -> bool {
-        self.has_referrers() || self.keys != 0 || self.rest != 0 || self.has(FADES)
+        self.has_referrers() || self.keys() != 0 || self.rest != 0 || self.has(FADES)
     }
 
     /// The object's address; 0: no record.
@@ -162,6 +170,27 @@ impl Special {
     /// Whether weak references to it exist, or it is in a weak set.
     pub fn has_referrers(&self) -> bool {
         self.referrers().is_some() || self.set_number() != 0
+    }
+
+    /// The first key slot that refers to it: the link's number; 0: there is none.
+    #[inline(always)]
+    pub(crate) fn keys(&self) -> u32 {
+        if self.has(IS_ENTRY) { 0 } else { self.keys_or_map }
+    }
+
+    pub(crate) fn set_keys(&mut self, link: u32) {
+        debug_assert!(!self.has(IS_ENTRY));
+        self.keys_or_map = link;
+    }
+
+    /// The number of the map of an entry that has a link; 0: none.
+    fn map_of_entry(&self) -> u32 {
+        if self.has(IS_ENTRY) { self.keys_or_map } else { 0 }
+    }
+
+    fn set_map_of_entry(&mut self, map: u32) {
+        self.set(IS_ENTRY, true);
+        self.keys_or_map = map;
     }
 
     /// The number of the weak set that it is in; 0: none.
@@ -228,6 +257,8 @@ pub struct Specials {
     rests: Slab<Rest>,
     /// Weak slots of objects that are not weak references of the built-in types.
     pub(crate) links: Slab<Link>,
+    /// Entries of maps with weak values whose sides have no record.
+    pub(crate) bonds: Slab<Bond>,
     /// Deferred plan: became special in the running epoch, before they were mature.
     pub(crate) young: List<ObjectRef>,
     /// The same, of the epoch before.
@@ -237,7 +268,8 @@ pub struct Specials {
     pub(crate) maps: FxHashMap<u64, MapState>,
     /// The sum of those.
     pub(crate) dead_entries_of_all: u64,
-    pub(crate) maps_made: u64,
+    /// The number that a map got last.
+    map_number: u64,
     /// The weak sets, by number, from 1 on.
     pub(crate) sets: List<Option<ObjectRef>>,
     /// The weak set that was asked last, and the weak map with weak keys, until they die: known to be of this heap by one comparison.
@@ -275,18 +307,19 @@ impl Specials {
 
     /// Bytes of all records, with those of weak slots; without the hosts' memory.
     pub fn bytes(&self) -> u64 {
-        self.records.bytes() + self.rests.bytes() + self.links.bytes()
+        self.records.bytes() + self.rests.bytes() + self.links.bytes() + self.bonds.bytes()
     }
 
     /// The same of those in use, without the free places beside them: for those that ask often.
     pub fn used_bytes(&self) -> u64 {
         u64::from(self.records.len()) * size_of::<Special>() as u64
             + u64::from(self.links.len()) * size_of::<Link>() as u64
+            + u64::from(self.bonds.len()) * size_of::<Bond>() as u64
     }
 
-    /// Weak slots and keys in objects that are no built-in weak references.
+    /// Weak slots and keys in objects that are no built-in weak references, those of a bond as one.
     pub fn slots(&self) -> u32 {
-        self.links.len()
+        self.links.len() + self.bonds.len()
     }
 
     /// Every object that has a record.
@@ -336,6 +369,18 @@ impl Specials {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
         self.judgement = Judgement::Waits;
+    }
+
+    /// A number for a weak map. They are used again, the oldest first: bonds and records have few bits for them. No entry of a map that has
+    /// gone is left when as many maps were made since.
+    pub(crate) fn next_map_number(&mut self) -> u64 {
+        let most = if self.maps.len() as u64 > MAP_MAX / 2 { u32::MAX.into() } else { MAP_MAX };
+        loop {
+            self.map_number = self.map_number % most + 1;
+            if !self.maps.contains_key(&self.map_number) {
+                return self.map_number;
+            }
+        }
     }
 
     /// Whether the young objects of the last flip are judged: those not mature by now are dead. `[WEAK]`

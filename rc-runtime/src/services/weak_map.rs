@@ -7,8 +7,8 @@
 //! | mode | entry | goes |
 //! |---|---|---|
 //! | weak keys | an ephemeron; its key needs no link and no record (`special/member.rs`) | when the memory of its key goes: after the key's finalizer |
-//! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
-//! | both | refers weakly to both | with whichever is first |
+//! | weak values | counts its key, refers weakly to its value, which needs none either (`special/bond.rs`) | when the reclaim of its value begins: before the value's finalizer |
+//! | both | refers weakly to both, in the same way | with whichever is first |
 //!
 //! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is
 //! made anew without such. So the time of all operations together is linear in their number, and none takes long. Objects never move: the
@@ -19,6 +19,7 @@
 
 mod entries;
 pub(crate) mod keys;
+pub(crate) mod sides;
 mod table;
 
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
@@ -42,11 +43,9 @@ const NUMBER: u64 = 8;
 const MODE: u64 = 16;
 /// Of a dying map: so far its keys are keys no more. A position, as `weak_map_next` has it.
 const DONE: u64 = 40;
-/// In an entry: the number of its map.
-const ENTRY_NUMBER: u64 = 16;
 /// Cell of an entry.
-const ENTRY_CELL: u64 = HEADER_BYTES + 24;
-/// The same, and two words of a bucket: that is three eighths to three quarters full.
+const ENTRY_CELL: u64 = HEADER_BYTES + 16;
+/// The same, and two words of a bucket: that is two to four fifths full.
 const ENTRY_BYTES: u64 = ENTRY_CELL + 2 * 8;
 
 impl WeakMode {

@@ -29,7 +29,7 @@ use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::Phase;
 use crate::prefetch_queue::AHEAD;
-use crate::record_walk::{Looked, RecordWalk};
+use crate::record_walk::{Looked, RecordWalk, Sought};
 use crate::release_to_marked::release_to_marked;
 use crate::slice::CHUNK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
@@ -39,7 +39,6 @@ use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::plan::deferred::mature::MatureWalk;
-use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -218,7 +217,7 @@ impl DeferredDriver {
     /// Weak references to the next special object are cleared, if that is unmarked.
     fn clear_weak_to_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
         let finalizers_follow = heap.services.finalizers.due != 0 && !self.mark.finalizable_found;
-        match self.mark.records.next(heap, Special::has_referrers, |object| object.is_mature() && is_unmarked(object)) {
+        match self.mark.records.next(heap, Sought::Targets, |object| object.is_mature() && is_unmarked(object)) {
             Looked::At(object) => {
                 let before = units;
                 heap.services.specials.finalizers_follow = finalizers_follow;
@@ -262,7 +261,7 @@ impl DeferredDriver {
         if heap.deferred.counting {
             return None;
         }
-        match self.mark.records.next(heap, |_| true, |object| object.is_mature() && is_unmarked(object)) {
+        match self.mark.records.next(heap, Sought::Special, |object| object.is_mature() && is_unmarked(object)) {
             Looked::At(object) => {
                 let before = units;
                 if !heap.let_go_weakly(object, &mut units) {
@@ -428,8 +427,8 @@ mod tests {
     const ENTRIES: u64 = 100;
     /// Both types' cells: the header, a word each.
     const VALUE_AND_KEY: u64 = 2 * 16;
-    /// An entry's cell: the header and three words; its place in the table; a word for what else the table has.
-    const ENTRY: u64 = 8 + 24 + 16;
+    /// An entry's cell: the header and two words; its place in the table; a word for what else the table has.
+    const ENTRY: u64 = 8 + 16 + 16;
 
     unsafe extern "C-unwind" fn finalize(_object: *mut c_void) {}
 

@@ -19,14 +19,13 @@
 
 use super::proof::{Proof, is_suspected, suspected_at};
 use super::sliced_mark::{SlicedMark, Stage};
-use crate::record_walk::Looked;
+use crate::record_walk::{Looked, Sought};
 use crate::release_to_marked::release_to_marked;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::heap_walk::{BLOCK_UNITS, Place};
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::{Bin, CellSpace};
-use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -41,7 +40,7 @@ impl SlicedMark {
     }
 
     pub(super) fn clear_weak_to_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        match self.records.next(heap, Special::has_referrers, is_suspected) {
+        match self.records.next(heap, Sought::Targets, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
                 self.enter(Stage::Hold);
@@ -82,7 +81,7 @@ impl SlicedMark {
     }
 
     pub(super) fn forget_slots_of_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        match self.records.next(heap, |_| true, is_suspected) {
+        match self.records.next(heap, Sought::Special, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
                 heap.set_mark_phase(MarkPhase::Frees);

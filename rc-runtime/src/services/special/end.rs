@@ -31,6 +31,7 @@ impl Heap {
             *units -= SLOT_UNITS;
             self.leave_set(object);
         }
+        self.end_bond_of_value(object, units);
         // The record may go with the last of them, if the object refers to itself.
         while let number @ 1.. = self.number_of(object)
             && let node = self.services.specials.records[number].referrers()
@@ -130,14 +131,14 @@ impl Heap {
         let members = match () {
             () if self.is_weak_set(object) => self.weak_set_count(object),
             () if builtin::is_weak_map(object) => self.weak_map_count(object),
-            () => u64::from(self.is_member(object)),
+            () => u64::from(self.is_in_map(object)),
         } as i64;
         if members >= most {
             return most;
         }
         let specials = &self.services.specials;
         let record = specials.records.get(self.number_of(object));
-        let (referrers, keys) = record.map(|record| (record.referrers(), record.keys)).unwrap_or_default();
+        let (referrers, keys) = record.map(|record| (record.referrers(), record.keys())).unwrap_or_default();
         let (referrers, keys) = (specials.list_from(referrers), specials.list_from(Node::of_link(keys)));
         let slots = specials.slots_from(self.first_slot(object));
         referrers

@@ -13,13 +13,14 @@
 
 use super::{KIND, LastTable, MEMBER, SLOT_UNITS, number_cell};
 use crate::heap::Heap;
-use crate::object::{ObjectRef, flag};
-use crate::services::weak_map::keys::{MapKeys, entry_in, number_of_map, slot_of_key};
+use crate::object::{ObjectRef, Slot, flag};
+use crate::services::weak::WeakKind;
+use crate::services::weak_map::keys::{MapEntries, entry_in, number_of_map, slot_of_key};
 
 impl Heap {
     /// The number of the map that the cell of a special object names, true or out of date; 0: none.
     #[inline(always)]
-    fn map_number_of(&self, key: ObjectRef) -> u64 {
+    pub(in crate::services::special) fn map_number_of(&self, key: ObjectRef) -> u64 {
         if !key.has(flag::SPECIAL) {
             return 0;
         }
@@ -43,6 +44,12 @@ impl Heap {
         self.entry_of_member(key).is_some()
     }
 
+    /// The same, or whether it is a weak side of a bond.
+    #[inline]
+    pub(crate) fn is_in_map(&self, object: ObjectRef) -> bool {
+        self.bond_of(object) != 0 || self.is_member(object)
+    }
+
     /// The object becomes the key of an entry of the map with that number, which stands where the map finds it at the next safepoint, or
     /// before. Whether it needs no record for it.
     #[inline(always)]
@@ -62,10 +69,10 @@ impl Heap {
         true
     }
 
-    /// Whether the special object has no record, no weak slot, and is the key of no weak map.
+    /// Whether the special object has no record, no weak slot, and is in no weak map.
     #[inline(never)]
-    fn is_special_without_number(&self, object: ObjectRef) -> bool {
-        self.number_of(object) == 0 && self.lone_slot(object) == 0 && !self.is_member(object)
+    pub(in crate::services::special) fn is_special_without_number(&self, object: ObjectRef) -> bool {
+        self.number_of(object) == 0 && self.lone_slot(object) == 0 && !self.is_in_map(object)
     }
 
     /// The object is the key of no entry any more; it has no record.
@@ -77,30 +84,46 @@ impl Heap {
 
     /// The key of an entry has a record from now on: the entry has a link.
     #[cold]
-    pub(in crate::services::special) fn link_entry(&mut self, entry: ObjectRef, key: ObjectRef) {
+    pub(in crate::services::special) fn link_entry(&mut self, entry: ObjectRef, key: ObjectRef, map: u64) {
         // Special anew, and listed by that.
         entry.remove_flags(flag::SPECIAL);
-        self.link_key_of_entry(entry, key);
+        self.link_side(entry, (slot_of_key(entry), WeakKind::Key), key, map);
     }
 
-    /// The weak map dies: its keys are keys no more, as far as `units` go. Whether that was all.
+    /// Enters a weak side of an entry in its target's list, and the number of its map in its own record.
+    pub(crate) fn link_side(&mut self, entry: ObjectRef, (slot, kind): (Slot, WeakKind), target: ObjectRef, map: u64) {
+        self.link_weak_slot(entry, slot, target, kind);
+        let map = u32::try_from(map).expect("fewer than four thousand million weak maps were made");
+        self.special(entry).set_map_of_entry(map);
+    }
+
+    /// The number of the map of an entry of which a side has a link.
+    pub(crate) fn map_by_link(&self, entry: ObjectRef) -> u64 {
+        let record = self.services.specials.record(self.number_of(entry));
+        record.map_or(0, |record| record.map_of_entry().into())
+    }
+
+    /// The weak map dies: what its entries refer to weakly knows nothing of them any more, as far as `units` go. Whether that was all.
     pub(crate) fn end_weak_map(&mut self, map: ObjectRef, units: &mut i64) -> bool {
         let number = number_of_map(map);
         if self.services.specials.maps.get(&number).is_none_or(|state| state.map.is_none()) {
             return true;
         }
-        let mut keys = MapKeys::of(map);
-        while let Some((entry, key)) = keys.next() {
+        let mut entries = MapEntries::of(map);
+        while let Some((entry, key)) = entries.next() {
             if *units <= 0 {
                 return false;
             }
             *units -= 1;
-            keys.pass();
+            entries.pass();
+            let by_bond = self.note_end_of_bond(entry);
             if let Some(key) = key
                 && self.entry_of_member(key) == Some(entry)
             {
                 *units -= SLOT_UNITS;
                 self.clear_key_of_member(entry, key);
+            } else if by_bond {
+                *units -= SLOT_UNITS;
             }
         }
         self.services.specials.maps.entry(number).and_modify(|state| state.map = None);
@@ -111,7 +134,7 @@ impl Heap {
     /// The entry has no key any more, which had no record.
     pub(crate) fn clear_key_of_member(&mut self, entry: ObjectRef, key: ObjectRef) {
         debug_assert_eq!(self.entry_of_member(key), Some(entry));
-        self.note_entry_before_clear(entry);
+        self.note_entry_before_clear(entry, self.map_number_of(key));
         slot_of_key(entry).store(0);
         self.leave_map(key);
         self.tidy_special(entry);

@@ -60,10 +60,14 @@ impl Heap {
     #[inline(never)]
     fn make_number_of_special(&mut self, object: ObjectRef) -> u32 {
         let slots = self.lone_slot(object);
-        let entry = self.entry_of_member(object);
+        let (entry, map) = (self.entry_of_member(object), self.map_number_of(object));
+        let side = self.take_from_bond(object);
         let number = self.insert_record(Special { slots, ..Special::of(object) }, object);
         if let Some(entry) = entry {
-            self.link_entry(entry, object);
+            self.link_entry(entry, object, map);
+        }
+        if let Some((entry, side, map)) = side {
+            self.link_side(entry, side, object, map);
         }
         number
     }
@@ -161,7 +165,7 @@ impl Heap {
         let specials = &self.services.specials;
         let number = self.number_of(object);
         specials.records.get(number).is_some_and(|record| {
-            let is_plain = !record.has_referrers() && record.keys == 0 && record.slots == 0 && !record.has(FADES);
+            let is_plain = !record.has_referrers() && record.keys() == 0 && record.slots == 0 && !record.has(FADES);
             let rest = specials.rests.get(record.rest);
             number != 0 && is_plain && rest.is_some_and(|rest| !rest.is_needed_beside_its_site())
         })
@@ -186,7 +190,7 @@ impl Heap {
             self.set_lone_slot(object, slots);
         }
         let is_linked = crate::services::weak::links::is_linked(object) || is_entry_with_key(object);
-        if !is_linked && self.lone_slot(object) == 0 && !self.is_member(object) {
+        if !is_linked && self.lone_slot(object) == 0 && !self.is_in_map(object) && !self.is_told_by_bond(object) {
             object.remove_flags(flag::SPECIAL);
         }
     }

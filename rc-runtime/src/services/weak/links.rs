@@ -142,13 +142,17 @@ impl Link {
         unsafe { ObjectRef::from_address(self.holder_address()) }
     }
 
-    /// Whether its holder needs no record for it: there is no other slot. Ephemerons and those that are told of what they lose have
-    /// one all the same: a mark that has found them dead comes to all that have one, and forgets their slots before it releases
+    /// Whether its holder needs no record for it: there is no other slot. Entries of weak maps have one all the same, with the number
+    /// of their map. So do ephemerons and those that are told of what they lose: a mark that has found them dead comes to all that have one, and forgets their slots before it releases
     /// anything.
     pub(crate) fn may_be_lone(&self) -> bool {
         let holder = self.holder();
         let others = self.next_of_holder != 0 || self.before_of_holder != 0;
-        !others && !self.is_key() && !holder.type_info().ephemeron && !builtin::is_told_when_cleared(holder)
+        !others
+            && !self.is_key()
+            && !holder.type_info().ephemeron
+            && builtin::mode_of_entry(holder).is_none()
+            && !builtin::is_told_when_cleared(holder)
     }
 
     fn next(&self) -> Node {
@@ -205,14 +209,14 @@ impl Specials {
     fn head(&self, target: u32, kind: WeakKind) -> Node {
         match kind {
             WeakKind::Reference => self.records[target].referrers(),
-            WeakKind::Key => Node::of_link(self.records[target].keys),
+            WeakKind::Key => Node::of_link(self.records[target].keys()),
         }
     }
 
     fn set_head(&mut self, target: u32, kind: WeakKind, node: Node) {
         match kind {
             WeakKind::Reference => self.records[target].set_referrers(node),
-            WeakKind::Key => self.records[target].keys = node.link(),
+            WeakKind::Key => self.records[target].set_keys(node.link()),
         }
     }
 

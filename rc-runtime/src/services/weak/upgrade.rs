@@ -88,14 +88,21 @@ impl Heap {
     /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
     /// holder.
     pub(crate) fn clear_weak_slot(&mut self, target: u32, kind: WeakKind, node: Node) -> ObjectRef {
+        let is_entry = builtin::mode_of_entry(self.services.specials.holder_of(node)).is_some();
+        if is_entry {
+            let entry = self.services.specials.holder_of(node);
+            self.note_entry_before_clear(entry, self.map_by_link(entry));
+        }
         let (holder, slot) = self.take_node(target, kind, node);
-        self.note_entry_before_clear(holder);
         match holder.type_info().on_clear() {
             Some(clear) => {
                 // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
                 at_work::call(|| unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) });
             }
             None => slot.store(0),
+        }
+        if is_entry {
+            self.lose_sides(holder);
         }
         if kind == WeakKind::Reference && self.is_told(holder) {
             self.queue_post_clear(holder);
@@ -106,7 +113,7 @@ impl Heap {
 
     /// Whether something is done because a weak reference in the object was cleared: not if the object is part of the garbage
     /// whose reclaim begins, unless a finalizer may bring it back, and it is an entry that keeps a key.
-    pub(in crate::services::weak) fn is_told(&mut self, holder: ObjectRef) -> bool {
+    pub(in crate::services) fn is_told(&mut self, holder: ObjectRef) -> bool {
         builtin::is_told_when_cleared(holder)
             && (!self.is_condemned_too(holder)
                 || self.services.specials.finalizers_follow && builtin::callback_of(holder).is_none())

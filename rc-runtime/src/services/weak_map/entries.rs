@@ -2,7 +2,7 @@
 
 use super::keys::key_of_entry;
 use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Place, Table, USED, value_of_weak_key};
-use super::{DONE, ENTRY_BYTES, ENTRY_CELL, ENTRY_NUMBER, Entry, MODE, NUMBER, WeakMode, object_of};
+use super::{DONE, ENTRY_BYTES, ENTRY_CELL, Entry, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
@@ -17,8 +17,7 @@ impl Heap {
     /// [`OutOfMemory`].
     pub fn new_weak_map(&mut self, mode: WeakMode) -> Result<ObjectRef, OutOfMemory> {
         let map = self.allocate_cell(builtin::weak_map(), 0)?;
-        self.services.specials.maps_made += 1;
-        let number = self.services.specials.maps_made;
+        let number = self.services.specials.next_map_number();
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
         [USED, BUCKETS, DONE, CHANGES, BUCKET_MASK].into_iter().for_each(|word| map.slot(word).store(0));
@@ -128,7 +127,7 @@ impl Heap {
         let at = unsafe { Place::of(map, mode, key) };
         let free = match at.found {
             Ok(entry) => {
-                self.write_value(entry, value);
+                self.write_value(map, entry, value);
                 return true;
             }
             Err(free) => free,
@@ -145,17 +144,30 @@ impl Heap {
     #[inline(always)]
     fn enter_new(&mut self, map: ObjectRef, at: (Bucket, u64), entry: Entry, key: u64, value: u64) {
         let number = map.slot(NUMBER).read();
-        entry.object.slot(ENTRY_NUMBER).store(number);
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         let key_object = unsafe { object_of(key) };
+        // SAFETY: [HEADER] as above.
+        let value_object = unsafe { object_of(value) };
         match (entry.mode, key_object) {
-            (WeakMode::Values, _) => self.write_first(entry.key(), key),
             (WeakMode::Keys, Some(object)) if self.enter_member(entry.object, object, number) => entry.key().store(key),
-            _ => self.write_first_side(entry.object, entry.key(), key, WeakKind::Key),
+            (WeakMode::Keys, _) => self.write_linked_key(entry, key, number),
+            (WeakMode::Values, _) => {
+                self.write_first(entry.key(), key);
+                if self.enter_first_bond(entry.object, [value_object, None], number) {
+                    self.note_told_by_bond(entry.object);
+                    entry.value().store(value);
+                } else {
+                    self.bind_side(entry, (entry.value(), WeakKind::Reference), value, number);
+                }
+            }
+            (WeakMode::Both, _) if self.enter_first_bond(entry.object, [value_object, key_object], number) => {
+                entry.key().store(key);
+                entry.value().store(value);
+            }
+            (WeakMode::Both, _) => self.bind_sides(entry, key, value, number),
         }
-        match entry.mode {
-            WeakMode::Keys => self.write_first(entry.value(), value),
-            _ => self.write_first_side(entry.object, entry.value(), value, WeakKind::Reference),
+        if entry.mode == WeakMode::Keys {
+            self.write_first(entry.value(), value);
         }
         let dead = self.note_entry_in_bucket(map, at);
         self.write_owned(at.0.object, at.0.place(at.1), entry.object, dead);
@@ -172,7 +184,6 @@ impl Heap {
         self.holding(&[Some(map), key_object, value_object], |heap| {
             let object = heap.allocate_cell(builtin::weak_map_entry(mode), 0)?;
             let entry = Entry { object, mode };
-            object.slot(ENTRY_NUMBER).store(map.slot(NUMBER).read());
             for slot in [entry.key(), entry.value()] {
                 slot.store(0);
             }
@@ -183,13 +194,13 @@ impl Heap {
             let free = match at.found {
                 Ok(entry) => {
                     // By one of those.
-                    heap.write_value(entry, value);
+                    heap.write_value(map, entry, value);
                     return Ok(());
                 }
                 Err(free) => free,
             };
-            heap.write_key(entry, key);
-            heap.write_value(entry, value);
+            heap.write_key(map, entry, key);
+            heap.write_value(map, entry, value);
             heap.note_entry_in_bucket(map, (at.bucket, free));
             heap.write(at.bucket.object, at.bucket.place(free), object.address());
             Ok(())
@@ -202,8 +213,8 @@ impl Heap {
     /// Words in the heap range are objects' addresses; `map` is a weak map.
     pub unsafe fn weak_map_remove(&mut self, map: ObjectRef, key: u64) -> bool {
         let Some(entry) = Table::of(map).and_then(|table| table.place_of(key).entry()) else { return false };
-        self.write_value(entry, 0);
-        self.write_key(entry, 0);
+        self.write_value(map, entry, 0);
+        self.write_key(map, entry, 0);
         self.note_dead_entry(map, 1);
         true
     }
@@ -255,60 +266,90 @@ impl Heap {
         }
     }
 
-    pub(in crate::services::weak_map) fn write_key(&mut self, entry: Entry, key: u64) {
+    fn write_key(&mut self, map: ObjectRef, entry: Entry, key: u64) {
         match entry.mode {
             WeakMode::Values => self.write(entry.object, entry.key(), key),
-            WeakMode::Keys => self.write_weak_key(entry, key),
-            WeakMode::Both => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
+            WeakMode::Keys => self.write_weak_key(map, entry, key),
+            WeakMode::Both => self.bind_side_again(map, entry, (entry.key(), WeakKind::Key), key),
         }
     }
 
-    fn write_weak_key(&mut self, entry: Entry, key: u64) {
-        if let Some(old) = key_of_entry(entry.object)
-            && self.entry_of_member(old) == Some(entry.object)
-        {
-            entry.key().store(0);
-            self.leave_map(old);
-        }
-        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
-        match unsafe { object_of(key) } {
-            Some(object) if self.enter_member(entry.object, object, entry.object.slot(ENTRY_NUMBER).read()) => {
-                entry.key().store(key);
-                self.note_other_key(entry.object);
+    fn write_weak_key(&mut self, map: ObjectRef, entry: Entry, key: u64) {
+        match key_of_entry(entry.object) {
+            Some(old) if self.entry_of_member(old) == Some(entry.object) => {
+                entry.key().store(0);
+                self.leave_map(old);
             }
-            _ => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
+            Some(_) => self.forget_weak_slot(entry.object, entry.key()),
+            None => {}
         }
+        self.write_first_weak_key(entry, key, map.slot(NUMBER).read());
+        self.note_other_key(entry.object);
         self.tidy_special(entry.object);
     }
 
+    /// The same of an entry with a weak key and none yet.
+    fn write_first_weak_key(&mut self, entry: Entry, key: u64, map: u64) {
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        match unsafe { object_of(key) } {
+            Some(object) if self.enter_member(entry.object, object, map) => entry.key().store(key),
+            _ => self.write_linked_key(entry, key, map),
+        }
+    }
+
+    /// The same where the key has a record, or is none of the heap's.
     #[inline(never)]
-    pub(in crate::services::weak_map) fn write_value(&mut self, entry: Entry, value: u64) {
+    fn write_linked_key(&mut self, entry: Entry, key: u64, map: u64) {
+        entry.key().store(key);
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        if let Some(object) = unsafe { object_of(key) } {
+            self.link_side(entry.object, (entry.key(), WeakKind::Key), object, map);
+        }
+    }
+
+    #[inline(never)]
+    fn write_value(&mut self, map: ObjectRef, entry: Entry, value: u64) {
         match entry.mode {
             WeakMode::Keys => self.write(entry.object, entry.value(), value),
-            _ => self.write_side(entry.object, entry.value(), value, WeakKind::Reference),
+            _ => self.bind_side_again(map, entry, (entry.value(), WeakKind::Reference), value),
         }
     }
 
-    pub(in crate::services::weak_map) fn write_side(
-        &mut self,
-        entry: ObjectRef,
-        slot: Slot,
-        word: u64,
-        kind: WeakKind,
-    ) {
+    /// Writes a weak side of an entry of a map with weak values, which refers to nothing yet.
+    fn bind_side(&mut self, entry: Entry, side: (Slot, WeakKind), word: u64, map: u64) {
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
-        self.write_weak(entry, slot, unsafe { object_of(word) }, kind);
-        slot.store(word);
+        if let Some(target) = unsafe { object_of(word) }
+            && !self.enter_bond(entry.object, side.0, target, map)
+        {
+            return self.bind_side_by_link(entry.object, side, target, map);
+        }
+        side.0.store(word);
     }
 
-    /// The same of an entry that is made.
-    #[inline(always)]
-    fn write_first_side(&mut self, entry: ObjectRef, slot: Slot, word: u64, kind: WeakKind) {
-        slot.store(word);
-        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
-        if let Some(target) = unsafe { object_of(word) } {
-            self.link_weak_slot(entry, slot, target, kind);
+    /// Both sides of a new entry, of which one may have a record already.
+    #[inline(never)]
+    fn bind_sides(&mut self, entry: Entry, key: u64, value: u64, map: u64) {
+        entry.value().store(0);
+        self.bind_side(entry, (entry.key(), WeakKind::Key), key, map);
+        self.bind_side(entry, (entry.value(), WeakKind::Reference), value, map);
+    }
+
+    #[inline(never)]
+    fn bind_side_by_link(&mut self, entry: ObjectRef, side: (Slot, WeakKind), target: ObjectRef, map: u64) {
+        // The other side may be the same object, and get a link by this.
+        side.0.store(0);
+        self.make_number(target);
+        side.0.store(target.address());
+        self.link_side(entry, side, target, map);
+    }
+
+    /// The same of one that may refer to something.
+    fn bind_side_again(&mut self, map: ObjectRef, entry: Entry, side: (Slot, WeakKind), word: u64) {
+        if side.0.read() != 0 && !self.leave_bond(entry.object, side.0) {
+            self.forget_weak_slot(entry.object, side.0);
         }
+        self.bind_side(entry, side, word, map.slot(NUMBER).read());
+        self.tidy_special(entry.object);
     }
 
     /// Dead entries of the map have become more, or fewer.
@@ -339,12 +380,12 @@ impl Heap {
         }
     }
 
-    /// A weak slot of `holder` is about to be cleared: if that is an entry, it dies now, if it has not before.
-    pub(crate) fn note_entry_before_clear(&mut self, holder: ObjectRef) {
-        if let Some(mode) = builtin::mode_of_entry(holder)
-            && !(Entry { object: holder, mode }).is_dead()
+    /// An entry of the map with that number is about to lose a side: it dies now, if it has not before.
+    pub(crate) fn note_entry_before_clear(&mut self, entry: ObjectRef, map: u64) {
+        if let Some(mode) = builtin::mode_of_entry(entry)
+            && !(Entry { object: entry, mode }).is_dead()
         {
-            self.note_dead_entry_of(holder.slot(ENTRY_NUMBER).read(), 1);
+            self.note_dead_entry_of(map, 1);
         }
     }
 }

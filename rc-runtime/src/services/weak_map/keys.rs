@@ -34,27 +34,28 @@ pub(crate) fn is_entry_with_key(object: ObjectRef) -> bool {
     builtin::is_weak_key_entry(object) && key_of_entry(object).is_some()
 }
 
-/// The entries of a dying map with their keys, from where it is done on.
-pub(crate) struct MapKeys {
+/// The entries of a dying map, from where it is done on.
+pub(crate) struct MapEntries {
     map: ObjectRef,
     bucket: u64,
     at: u64,
 }
 
-impl MapKeys {
-    pub(crate) fn of(map: ObjectRef) -> MapKeys {
+impl MapEntries {
+    pub(crate) fn of(map: ObjectRef) -> MapEntries {
         let done = map.slot(DONE).read();
-        MapKeys { map, bucket: done >> 32, at: done & u64::from(u32::MAX) }
+        MapEntries { map, bucket: done >> 32, at: done & u64::from(u32::MAX) }
     }
 
-    /// The entry at the next place in use, and its key.
+    /// The entry at the next place in use, and its key, if that is weak and the value is not.
     pub(crate) fn next(&mut self) -> Option<(ObjectRef, Option<ObjectRef>)> {
-        let table = Table::of(self.map).filter(|_| WeakMode::of_map(self.map) == WeakMode::Keys)?;
+        let table = Table::of(self.map)?;
         while self.bucket < table.buckets() {
             let bucket = table.bucket(self.bucket);
             while self.at < bucket.places() {
                 if let Some(entry) = bucket.entry(self.at) {
-                    return Some((entry.object, key_of_entry(entry.object)));
+                    let has_weak_key = entry.mode == WeakMode::Keys;
+                    return Some((entry.object, if has_weak_key { key_of_entry(entry.object) } else { None }));
                 }
                 self.at += 1;
             }

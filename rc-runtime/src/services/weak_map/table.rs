@@ -1,7 +1,7 @@
 //! Where the entries of a weak map stand: linear hashing (Litwin 1980), so that no insertion goes through all of them. `[BOUND]`
 //!
 //! ```text
-//!   map ──► directory ──► segment ──► bucket ──► entry     a bucket is open-addressed, and at most three quarters full
+//!   map ──► directory ──► segment ──► bucket ──► entry     a bucket is open-addressed, and at most thirteen sixteenths full
 //!                    └──► segment ──► bucket ──► entry
 //!                                └──► bucket ──► entry
 //! ```
@@ -38,10 +38,10 @@ const USED_OF_BUCKET: u64 = 8;
 
 const SMALLEST_BUCKET: u64 = 8;
 
-/// The places in the directory and in a bucket for a key.
+/// The bucket and the place in it for a key.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 const BUCKET_BITS_AT: u32 = 24;
-const PLACE_BITS_AT: u32 = 52;
+const PLACE_BITS_AT: u32 = 32;
 
 /// The product that has the places of a key, in the directory and in a bucket.
 #[inline(always)]
@@ -94,9 +94,21 @@ fn buckets_in(segment: u64) -> u64 {
     1 << segment
 }
 
-/// Places of a bucket with so many entries, and room for one more.
+/// Places of a bucket with so many entries, and room for as many more.
 fn places_for(entries: u64) -> u64 {
-    ((entries + 1) * 7 / 4).next_power_of_two().max(SMALLEST_BUCKET)
+    ((entries + 1) * 5 / 2).max(SMALLEST_BUCKET)
+}
+
+/// Where among so many places the search for a product begins: fewer than 2³².
+#[inline(always)]
+fn home(product: u64, places: u64) -> u64 {
+    ((product >> PLACE_BITS_AT) * places) >> 32
+}
+
+/// The place behind one.
+#[inline(always)]
+fn next_place(at: u64, places: u64) -> u64 {
+    if at + 1 == places { 0 } else { at + 1 }
 }
 
 /// A bucket: the number of its places, how many are in use, the places.
@@ -130,20 +142,14 @@ impl Bucket {
 
     /// Whether there is a place for one more.
     pub(super) fn has_room(self) -> bool {
-        (self.used().read() + 1) * 4 <= self.places() * 3
-    }
-
-    /// Where a search for `key` begins.
-    #[inline(always)]
-    fn home(self, key: u64, mask: u64) -> u64 {
-        product_of(key) >> PLACE_BITS_AT & mask
+        (self.used().read() + 1) * 16 <= self.places() * 13
     }
 
     /// The entry of `key`, or the place where it belongs: one of a dead entry, or a free one.
     #[inline(always)]
     fn find(self, key: u64, product: u64) -> Result<Entry, u64> {
-        let mask = self.places() - 1;
-        let mut at = product >> PLACE_BITS_AT & mask;
+        let places = self.places();
+        let mut at = home(product, places);
         let mut free = None;
         loop {
             match self.entry(at) {
@@ -152,16 +158,16 @@ impl Bucket {
                 Some(entry) if entry.key().read() == key => return Ok(entry),
                 Some(_) => {}
             }
-            at = (at + 1) & mask;
+            at = next_place(at, places);
         }
     }
 
     /// Where the entry of a key that the bucket does not have may stand, if no entry of it has died.
     #[inline(always)]
-    fn free_place(self, product: u64, mask: u64) -> Slot {
-        let mut at = product >> PLACE_BITS_AT & mask;
+    fn free_place(self, product: u64, places: u64) -> Slot {
+        let mut at = home(product, places);
         while self.place(at).read() != 0 {
-            at = (at + 1) & mask;
+            at = next_place(at, places);
         }
         self.place(at)
     }
@@ -169,14 +175,14 @@ impl Bucket {
     /// The value of `key`; 0 for none.
     #[inline(always)]
     fn value_of(self, key: u64) -> u64 {
-        let mask = self.places() - 1;
-        let mut at = self.home(key, mask);
+        let places = self.places();
+        let mut at = home(product_of(key), places);
         while let Some(entry) = self.entry(at) {
             // One that is dead has lost its key, or its value.
             if entry.key().read() == key && entry.value().read() != 0 {
                 return entry.value().read();
             }
-            at = (at + 1) & mask;
+            at = next_place(at, places);
         }
         0
     }

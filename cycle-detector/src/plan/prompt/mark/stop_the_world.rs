@@ -37,7 +37,8 @@ impl PromptDriver {
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let special: List<ObjectRef> = heap.services.specials.objects().filter(is_dead).collect();
+        let specials = &heap.services.specials;
+        let special: List<ObjectRef> = specials.objects().chain(specials.objects_of_bonds()).filter(is_dead).collect();
         let finalizable = unmarked_with_finalizer(heap);
         heap.set_mark_phase(MarkPhase::Condemns);
         match finalizable.is_empty() {

@@ -127,7 +127,7 @@ impl Heap {
 
     /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
     pub(crate) fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
-        if waits && self.is_member(object) {
+        if waits && self.is_in_map(object) {
             // Its map could.
             self.make_number(object);
         }

@@ -6,7 +6,6 @@ use crate::heap::Heap;
 use crate::memory::range::record_cell;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::services::builtin;
-use crate::services::weak_map::keys::slot_of_key;
 
 impl Heap {
     /// Enters a slot in its target's list, and in its holder's.
@@ -29,7 +28,7 @@ impl Heap {
         // SAFETY: [MAPPED] the table is mapped wherever objects lie.
         unsafe { *record_cell(slot.address()) = link };
         self.services.specials.enter(to, kind, Node::of_link(link));
-        let is_plain = first == 0 && self.number_of(holder) == 0 && !self.is_member(holder);
+        let is_plain = first == 0 && self.number_of(holder) == 0 && !self.is_in_map(holder);
         if is_plain && self.services.specials.links[link].may_be_lone() {
             self.note_special(holder);
             self.set_lone_slot(holder, link);
@@ -37,11 +36,6 @@ impl Heap {
             let of = self.make_number(holder);
             self.services.specials.enter_holder(of, link);
         }
-    }
-
-    /// Lists the key of an entry of a weak map, which was not listed.
-    pub(crate) fn link_key_of_entry(&mut self, entry: ObjectRef, key: ObjectRef) {
-        self.link_weak_slot(entry, slot_of_key(entry), key, WeakKind::Key);
     }
 
     /// A link leaves its holder's list.
@@ -71,7 +65,7 @@ impl Heap {
     }
 
     /// The slot refers to nothing any more; its word stays.
-    pub(in crate::services::weak) fn forget_weak_slot(&mut self, holder: ObjectRef, slot: Slot) {
+    pub(in crate::services) fn forget_weak_slot(&mut self, holder: ObjectRef, slot: Slot) {
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             self.unlink_weak(holder);
         } else if let Some(link) = self.link_of(holder, slot) {

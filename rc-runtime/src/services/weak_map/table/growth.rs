@@ -155,6 +155,12 @@ impl Heap {
         if change.to[0] == change.to[1] && self.services.specials.dead_entries_of_all == 0 {
             return [places_for(from.map(|bucket| bucket.used().read()).sum()), 0];
         }
+        let used: u64 = from.clone().map(|bucket| bucket.used().read()).sum();
+        // More than there are entries: wherever they go, a free place ends each search.
+        let half = places_for(used / 2 + used / 32);
+        if change.to[0] != change.to[1] && self.services.specials.dead_entries_of_all == 0 {
+            return [half; 2];
+        }
         let mut entries = [0, 0];
         let bit = if change.to[0] == change.to[1] { 0 } else { bit_of_last(change.buckets) };
         for entry in from.flat_map(Bucket::live) {
@@ -180,9 +186,10 @@ impl Heap {
     #[inline(never)]
     fn move_entries(&mut self, map: ObjectRef, old: Bucket, to: [Bucket; 2], bit: u64) {
         let keeps_counts = self.moves_with_counts(old.object);
+        let is_plain = keeps_counts || to.iter().all(|bucket| self.is_written_plainly(bucket.object));
         let all_live = self.services.specials.dead_entries_of_all == 0;
-        let masks = to.map(|bucket| bucket.places() - 1);
-        let mut moved = [0, 0];
+        let places = to.map(Bucket::places);
+        let (mut moved, mut moved_to_second) = (0, 0);
         for at in 0..old.places() {
             let Some(entry) = old.entry(at) else { continue };
             debug_assert!(!all_live || !entry.is_dead());
@@ -191,22 +198,22 @@ impl Heap {
             }
             let product = product_of(entry.key().read());
             let side = usize::from(product & bit != 0);
-            let place = to[side].free_place(product, masks[side]);
-            if keeps_counts {
+            let place = to[side].free_place(product, places[side]);
+            if is_plain {
                 place.store(entry.object.address());
-                old.place(at).store(0);
             } else {
                 self.write(to[side].object, place, entry.object.address());
             }
-            moved[side] += 1;
+            moved += 1;
+            moved_to_second += side as u64;
         }
+        let moved = [moved - moved_to_second, moved_to_second];
         (0..2).for_each(|side| to[side].used().store(to[side].used().read() + moved[side]));
         let dead = old.used().read() - moved[0] - moved[1];
+        if keeps_counts {
+            release_dead_alone(old, dead);
+        }
         if dead == 0 {
-            if keeps_counts {
-                // It has no elements any more: its death looks at none.
-                old.object.slot(0).store(0);
-            }
             return;
         }
         map.slot(USED).store(map.slot(USED).read() - dead);
@@ -229,6 +236,19 @@ impl Heap {
             map.slot(USED).store(map.slot(USED).read() + 1);
         }
         dead.map(|entry| entry.object)
+    }
+}
+
+/// The live entries of a bucket have gone with their counts: its death releases the dead ones alone.
+fn release_dead_alone(old: Bucket, dead: u64) {
+    if dead == 0 {
+        // It has no elements any more: its death looks at none.
+        return old.object.slot(0).store(0);
+    }
+    for at in 0..old.places() {
+        if old.entry(at).is_some_and(|entry| !entry.is_dead()) {
+            old.place(at).store(0);
+        }
     }
 }
 
