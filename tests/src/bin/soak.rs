@@ -125,10 +125,29 @@ impl Tally {
 
     /// The line in which a worker reports it.
     fn line(self, setup: &str) -> String {
-        let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
-            self.summary;
-        let numbers =
-            [self.ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused];
+        let Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        } = self.summary;
+        let numbers = [
+            self.ops,
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        ];
         format!("done {setup} {}", numbers.map(|number| number.to_string()).join(" "))
     }
 
@@ -136,10 +155,29 @@ impl Tally {
     fn read(line: &str) -> Option<(&str, Tally)> {
         let (setup, numbers) = line.strip_prefix("done ")?.split_once(' ')?;
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        let [ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused] =
-            numbers.try_into().ok()?;
-        let summary =
-            Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused };
+        let [
+            ops,
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        ] = numbers.try_into().ok()?;
+        let summary = Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        };
         Some((setup, Tally { ops, summary }))
     }
 }
@@ -179,13 +217,24 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
     }
     drop(progress);
     for (setup, Tally { ops, summary }) in &by_setup {
-        println!("{setup:30} {ops:9} ops, {} comparisons, {} finalizers", summary.comparisons, summary.finalized);
+        let Summary { comparisons, finalized, switches, .. } = summary;
+        println!("{setup:30} {ops:9} ops, {comparisons} comparisons, {finalized} finalizers, {switches} switches");
     }
-    let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
-        total.summary;
+    let Summary {
+        objects,
+        comparisons,
+        objects_compared,
+        out_of_memory,
+        finalized,
+        called,
+        upgraded,
+        refused,
+        switches,
+    } = total.summary;
     println!(
         "{objects} objects, {comparisons} comparisons of {objects_compared} objects, {out_of_memory} allocations refused, \
-         {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead"
+         {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead; \
+         {switches} switches"
     );
     let (ops, setups) = (total.ops, by_setup.len());
     println!(

@@ -24,6 +24,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let reachable = self.model.reachable();
         self.compare_live_set(&reachable, collected)?;
         self.compare_weak_state(&reachable, collected)?;
+        self.compare_stacks(&reachable)?;
         self.compare_contents(&reachable)?;
         self.compare_totals(&reachable, collected)?;
         self.summary.comparisons += 1;
@@ -144,7 +145,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if collected && totals.live_objects != reachable_objects {
             return Err(format!("after a collection {reachable_objects} objects are reachable, but {totals:?}"));
         }
-        self.compare_births(totals.allocated_objects)?;
+        self.compare_births(totals.allocated_objects - totals.hidden_dead)?;
         let bytes = self.reachable_bytes(reachable);
         if totals.live_bytes < bytes {
             return Err(format!("{bytes} bytes are reachable, but {totals:?}"));
