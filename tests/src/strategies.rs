@@ -322,7 +322,7 @@ fn control() -> impl Strategy<Value = Op> {
 fn stack() -> impl Strategy<Value = Op> {
     let (r, optional) = (register, || proptest::option::weighted(0.8, register()));
     let slots = prop_oneof![60 => 0u32..5, 4 => 5u32..40, 1 => 900u32..1500];
-    let count = || prop_oneof![6 => 1u32..6, 3 => 6u32..40, 1 => 40u32..200];
+    let count = || prop_oneof![8 => 1u32..6, 4 => 6u32..40, 1 => 40u32..600];
     let making = prop_oneof![
         3 => r().prop_map(|into| StackOp::New { into }),
         1 => r().prop_map(|into| StackOp::Current { into }),

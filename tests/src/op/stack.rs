@@ -46,7 +46,8 @@ pub enum StackOp {
     Recurse { count: u32, object: Register },
     /// From now on a look at the roots visits so many frames at once, and leaves the others for later.
     AtOnce { frames: u32 },
-    /// Makes a stack that runs, makes `count` pairs in its frames and yields. Of a `closed` one the first refers to the stack.
+    /// Makes a stack that runs, makes `count` pairs in its frames, with garbage between them, and yields. Each pair refers to the
+    /// one before, and of a `closed` stack the first to the stack.
     Generator { count: u32, closed: bool, into: Register },
     /// A stack that roots reach, by number modulo how many there are, into a register.
     Find { into: Register, number: u32 },
@@ -61,7 +62,7 @@ impl StackOp {
     pub fn allocations(self) -> u64 {
         match self {
             StackOp::New { .. } | StackOp::Current { .. } => 1,
-            StackOp::Generator { count, .. } => u64::from(count) + 1,
+            StackOp::Generator { count, .. } => 5 * u64::from(count) + 1,
             // Under zeal each poll is as much work.
             StackOp::Turns { count } => u64::from(count) / 2,
             _ => 0,

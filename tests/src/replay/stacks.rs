@@ -200,6 +200,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             if number % 3 == 0 {
                 self.call(2, false);
             }
+            // The pairs lie apart.
+            self.garbage(Kind::Leaf, 0, number % 8)?;
             let Some(pair) = self.allocate(Kind::Pair, 0)? else { break };
             if let Some(last) = last.or(Some(stack).filter(|_| closed)) {
                 self.link(pair, 0, last);

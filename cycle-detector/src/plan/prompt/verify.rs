@@ -9,7 +9,7 @@
 mod running;
 
 use crate::recount::{check_acyclic, wrong};
-use crate::root_source::{RootList, RootSource};
+use crate::root_source::{NoStack, RootList, RootSource};
 use std::collections::{HashMap, HashSet};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
@@ -25,11 +25,16 @@ struct Recount {
     from_roots: HashMap<ObjectRef, u64>,
 }
 
-/// Recounts a heap beside whose frames every root owns a count, or on which no compiled code runs.
+/// Recounts a heap on which no compiled code runs.
 ///
 /// # Errors
 /// The first [`Violation`].
-pub fn verify(heap: &mut Heap, stack: &mut dyn RootSource) -> Result<(), Violation> {
+pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
+    verify_beside(heap, &mut NoStack)
+}
+
+/// The same where each root of a frame owns a count.
+pub(super) fn verify_beside(heap: &mut Heap, stack: &mut dyn RootSource) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
     let mut roots = RootList::after(List::new());
     stack.visit(heap, &mut roots);
