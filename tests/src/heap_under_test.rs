@@ -25,8 +25,8 @@ pub struct Totals {
     /// Bytes of memory that cannot be used otherwise; without memory that is kept for the next objects of sizes that
     /// were in use.
     pub used_bytes: u64,
-    /// Objects of the heap's own among those that were ever allocated, which are gone.
-    pub hidden_dead: u64,
+    /// Objects of the heap's own among those that were ever allocated, which are gone; `None` if they are not known.
+    pub hidden_dead: Option<u64>,
 }
 
 /// The time at which garbage that plain counting finds is gone.
@@ -231,6 +231,10 @@ pub trait Stacks {
     /// Whether frames of other stacks may store to frames of one that waits.
     fn stores_to_waiting(&self) -> bool {
         true
+    }
+    /// Whether frames of a stopped stack are roots because there was no memory to note what they hold: a cycle through them stays.
+    fn has_frames_for_want_of_memory(&self) -> bool {
+        false
     }
     /// A look at the roots visits so many frames at once.
     fn visit_at_once(&mut self, _frames: usize) {}

@@ -60,6 +60,13 @@ pub const TASTES: [Taste; 12] = [
     Taste::Stacks,
 ];
 
+impl Taste {
+    /// The taste of that name, in lower case.
+    pub fn named(name: &str) -> Option<Taste> {
+        TASTES.into_iter().find(|taste| format!("{taste:?}").eq_ignore_ascii_case(name))
+    }
+}
+
 /// A program of at most `ops_max` ops of any taste.
 pub fn program(ops_max: usize) -> BoxedStrategy<Vec<Op>> {
     proptest::sample::select(&TASTES[..]).prop_flat_map(move |taste| program_of(taste, ops_max)).boxed()

@@ -287,7 +287,7 @@ impl HeapUnderTest for TallyHeap {
             freed_objects: statistics.freed_objects(),
             live_objects: statistics.live_objects - hidden,
             live_bytes: statistics.live_bytes,
-            hidden_dead: self.stacks.images.get() - images,
+            hidden_dead: self.stacks.images.get().map(|made| made - images),
             used_bytes: match self.plan {
                 // Zeal never uses the memory of the dead again.
                 _ if self.zeal => 0,

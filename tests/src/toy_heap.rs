@@ -383,7 +383,7 @@ impl HeapUnderTest for ToyHeap {
             live_objects: self.objects.len() as u64,
             live_bytes: bytes,
             used_bytes: bytes,
-            hidden_dead: 0,
+            hidden_dead: Some(0),
         }
     }
 }

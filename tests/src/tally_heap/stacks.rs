@@ -70,8 +70,9 @@ pub(super) struct Table {
     /// The program has left some of those by a jump.
     is_cut: Cell<bool>,
     at_once: Cell<usize>,
-    /// Objects that images were made of, and the size classes of those.
-    pub(super) images: Cell<u64>,
+    /// Objects that images were made of, and the size classes of those. `None` once there was no memory for an image: some may have
+    /// been made and given up.
+    pub(super) images: Cell<Option<u64>>,
     pub(super) classes: RefCell<BTreeSet<u32>>,
 }
 
@@ -119,7 +120,7 @@ impl Table {
             waits: Cell::new(None),
             is_cut: Cell::new(false),
             at_once: Cell::new(2),
-            images: Cell::new(0),
+            images: Cell::new(Some(0)),
             classes: RefCell::default(),
         });
         TABLE.set(Rc::downgrade(&table));
@@ -315,6 +316,11 @@ impl Stacks for TallyHeap {
 
     fn stores_to_waiting(&self) -> bool {
         self.plan != tally_heap::plan::Plan::Prompt
+    }
+
+    fn has_frames_for_want_of_memory(&self) -> bool {
+        self.stacks.images.get().is_none()
+            && self.stacks.records.borrow().values().any(|record| record.has_run && !record.frames.is_empty())
     }
 
     fn visit_at_once(&mut self, frames: usize) {

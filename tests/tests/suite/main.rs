@@ -28,4 +28,5 @@ mod security;
 mod services;
 mod statistics;
 mod utilisation;
+mod stacks;
 mod zeal;

@@ -44,7 +44,7 @@ impl Source {
 
     fn note_image(&self, heap: &Heap, objects: &[ObjectRef]) {
         for part in objects.chunks(PART_MAX) {
-            self.0.images.set(self.0.images.get() + 1);
+            self.0.images.set(self.0.images.get().map(|made| made + 1));
             if let Some(cell) = builtin::frames().cell_bytes(part.len() as u64).filter(|_| heap.frames_count()) {
                 self.0.classes.borrow_mut().insert(class_of(cell));
             }
@@ -61,10 +61,15 @@ impl RootSource for Source {
         drop(records);
         for (number, object, state, held) in ran {
             let may_change = held.lends && state == StackState::Waiting && !heap.frames_count();
-            if !may_change && heap.lay_down(object, &held.counted, &held.copied) {
+            if may_change {
+                continue;
+            }
+            if heap.lay_down(object, &held.counted, &held.copied) {
                 self.note_image(heap, &held.counted);
                 self.note_image(heap, &held.copied);
                 self.0.with(number, |record| (record.has_run, record.is_laid_down) = (false, true));
+            } else {
+                self.0.images.set(None);
             }
         }
     }
