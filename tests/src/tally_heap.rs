@@ -279,7 +279,8 @@ impl HeapUnderTest for TallyHeap {
 
     fn totals(&mut self) -> Totals {
         let hidden = self.hidden_objects();
-        let images = hidden.iter().filter(|address| builtin::frames().id == object(**address).type_info().id).count() as u64;
+        let images =
+            hidden.iter().filter(|address| builtin::frames().id == object(**address).type_info().id).count() as u64;
         let hidden = hidden.len() as u64;
         let statistics = self.mutator.statistics();
         Totals {

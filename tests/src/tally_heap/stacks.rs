@@ -334,7 +334,8 @@ impl Stacks for TallyHeap {
         let mut held = [vec![], vec![]];
         if record.is_laid_down {
             // Which plan counts, the length of the second says.
-            let shadowed: Vec<u64> = record.frames.iter().filter_map(|frame| *frame.slots.get(1)?).map(ObjectRef::address).collect();
+            let shadowed: Vec<u64> =
+                record.frames.iter().filter_map(|frame| *frame.slots.get(1)?).map(ObjectRef::address).collect();
             let counted = record.frames.iter().flat_map(Frame::held).map(ObjectRef::address);
             held[0].extend(counted);
             held[usize::from(self.plan == tally_heap::plan::Plan::Prompt)].extend(shadowed);

@@ -41,7 +41,8 @@ impl ToyHeap {
     /// What frames of the running stack hold, and the stacks that run or wait.
     pub(super) fn held_by_stacks(&self) -> Vec<u64> {
         let stacks = &self.stacks;
-        let waits = if self.fault == Some(Fault::OverlooksWaitingStacks) { stacks.chain.len().saturating_sub(1) } else { 0 };
+        let waits =
+            if self.fault == Some(Fault::OverlooksWaitingStacks) { stacks.chain.len().saturating_sub(1) } else { 0 };
         let mut held = stacks.chain.get(waits..).unwrap_or_default().to_vec();
         if self.fault != Some(Fault::OverlooksFrames) {
             held.extend(slots(&stacks.running));

@@ -4,7 +4,7 @@ use tally_kit::seed;
 use tally_tests::setup::{check, check_taste, setups};
 use tally_tests::strategies::Taste;
 
-/// Every setup, with programs that do little else.
+/// scenarios 109, 112: every setup, with programs that do little else than to call and to switch.
 #[test]
 fn stacks_agree_with_the_model_in_every_setup() {
     let (seed, mut switches) = (seed::of_the_run(1), 0);
@@ -40,9 +40,20 @@ fn cycle_through_a_stack_waits_for_memory_to_lay_it_down() {
 #[test]
 fn frames_that_wait_are_returned_to_left_behind_and_jumped_over() {
     let deep = "allocate pair 0 r0\nallocate pair 0 r1\nwrite r0.0 = r1\nepoch\nstack r2\nrecurse x 30 r0\nset r0 = null\nflip\n";
-    for then in ["return x 28\nframe-write 0 = null\n", "switch r2\nyield\nreturn x 29\n", "jump 4\nframe-write 0 = null\n"] {
+    for then in
+        ["return x 28\nframe-write 0 = null\n", "switch r2\nyield\nreturn x 29\n", "jump 4\nframe-write 0 = null\n"]
+    {
         check(&format!("at-once 3\n{deep}{then}poll\nstep 50\nepoch\nepoch\ncollect\n"));
     }
+}
+
+/// A walk waits at the oldest frame, to which a jump leads: what that held at the flip, a register alone holds afterwards.
+#[test]
+fn frame_that_waits_is_changed_after_a_jump() {
+    check(
+        "allocate pair 0 r0\ncall 1\nframe-write 0 = r0\nset r0 = null\nepoch\nepoch\nrecurse x 10 r5\nflip\njump 1\n\
+         frame-read r4 = 0\nframe-write 0 = null\nepoch\nepoch\ncollect\n",
+    );
 }
 
 /// A frame that lends its slots is visited at once, and a stack that waits with one is not laid down where others may store to it.
@@ -57,7 +68,9 @@ fn slots_of_waiting_stacks_are_stored_to_by_others() {
 /// More references than one part of an image has.
 #[test]
 fn image_of_a_wide_frame_has_several_parts() {
-    check("allocate pair 0 r0\nstack r1\nswitch r1\ncall 1500\nrecurse x 500 r0\nframe-write 0 = r1\nyield\nepoch\nset r1 = null\ncollect\n");
+    check(
+        "allocate pair 0 r0\nstack r1\nswitch r1\ncall 1500\nrecurse x 500 r0\nframe-write 0 = r1\nyield\nepoch\nset r1 = null\ncollect\n",
+    );
 }
 
 /// A thousand frames hold one object: its count is stuck under the deferred plan, and exact under the prompt plan.
