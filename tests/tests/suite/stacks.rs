@@ -56,6 +56,15 @@ fn frame_that_waits_is_changed_after_a_jump() {
     );
 }
 
+/// After the jump all that was logged counted as held: members of a list that was being taken apart, too, and those died twice.
+#[test]
+fn jump_over_frames_that_wait_while_a_list_dies_in_a_block_that_is_logged() {
+    check(
+        "recurse x 7 r11\nstack r4\nlist aligned-16 x 290 r0\nresume 0\nepoch\nwrite r0.0 = r3\nlist boxed x 470 r3\nyield\n\
+         toggle r0.0 r8 x 11\njump 0\nstep 0\nallocate triple 0 r3\npoll\n",
+    );
+}
+
 /// A frame that lends its slots is visited at once, and a stack that waits with one is not laid down where others may store to it.
 #[test]
 fn slots_of_waiting_stacks_are_stored_to_by_others() {
