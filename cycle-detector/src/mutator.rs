@@ -52,7 +52,19 @@ impl Mutator {
     /// at each safepoint, on this thread, and with this heap alone. The heap is not replaced or dropped while it runs.
     pub unsafe fn new(options: HeapOptions) -> Result<Mutator, RangeError> {
         // SAFETY: [HELD] by the caller's promise; there is no compiled code.
-        Ok(Mutator { heap: unsafe { new_heap(options, Box::new(NoStack)) }? })
+        unsafe { Mutator::with_stack(options, Box::new(NoStack)) }
+    }
+
+    /// The same beside frames that `stack` knows.
+    ///
+    /// # Errors
+    /// As for [`Mutator::new`].
+    ///
+    /// # Safety
+    /// As for [`new_heap`].
+    pub unsafe fn with_stack(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Mutator, RangeError> {
+        // SAFETY: [HELD] by the caller's promise.
+        Ok(Mutator { heap: unsafe { new_heap(options, stack) }? })
     }
 
     /// The heap itself.

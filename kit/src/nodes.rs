@@ -1,6 +1,7 @@
 //! Mutators and objects for suites that drive a heap from Rust, without an oracle.
 
 use tally_collector::Mutator;
+use tally_collector::root_source::RootSource;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::memory::range::RangeError;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
@@ -15,6 +16,15 @@ pub static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 pub fn new_mutator(options: HeapOptions) -> Result<Mutator, RangeError> {
     // SAFETY: [HELD] the suites root what they use after a safepoint, or look at addresses only.
     unsafe { Mutator::new(options) }
+}
+
+/// The same beside frames that `stack` knows.
+///
+/// # Errors
+/// [`RangeError`] when the heap range cannot be reserved.
+pub fn new_mutator_with(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Mutator, RangeError> {
+    // SAFETY: [HELD] as above; a suite's frames hold what it uses.
+    unsafe { Mutator::with_stack(options, stack) }
 }
 
 /// Inside a finalizer: calls `run` with the mutator whose collector has called it. `None` outside.

@@ -7,6 +7,7 @@
 use tally_heap::OutOfMemory;
 use tally_heap::services::weak_map::WeakMode;
 
+use crate::model_heap::{FrameSlot, StackState};
 use crate::op::deed::Event;
 use crate::shape::Kind;
 
@@ -24,6 +25,8 @@ pub struct Totals {
     /// Bytes of memory that cannot be used otherwise; without memory that is kept for the next objects of sizes that
     /// were in use.
     pub used_bytes: u64,
+    /// Objects of the heap's own among those that were ever allocated, which are gone; `None` if they are not known.
+    pub hidden_dead: Option<u64>,
 }
 
 /// The time at which garbage that plain counting finds is gone.
@@ -67,7 +70,7 @@ impl std::fmt::Display for Refusal {
 }
 
 /// A heap that runs op programs.
-pub trait HeapUnderTest: Services {
+pub trait HeapUnderTest: Services + Stacks {
     /// The heap's promise about garbage outside cycles.
     fn deaths(&self) -> Deaths {
         Deaths::Deferred
@@ -201,4 +204,40 @@ pub trait Services {
     fn hidden_objects(&mut self) -> Vec<u64> {
         Vec::new()
     }
+}
+
+/// The stacks beside such a heap, as docs/use/coroutines.md promises them. A coroutine is an object.
+pub trait Stacks {
+    /// The thread's own stack becomes a coroutine, which runs; a safepoint. Once.
+    fn begin_stacks(&mut self) -> Result<u64, Refusal>;
+    /// A new coroutine, suspended and without frames; a safepoint.
+    fn new_stack(&mut self) -> Result<u64, Refusal>;
+    /// Stops the running stack, and lets one go on that is suspended or waits.
+    fn switch(&mut self, to: u64);
+    /// Ends the running stack, which has no frames any more: the one that waits for it goes on.
+    fn finish_stack(&mut self);
+    /// Closes a suspended stack.
+    fn close_stack(&mut self, stack: u64);
+    /// The running stack gets a frame with so many slots that are null.
+    fn push_frame(&mut self, slots: usize, lends: bool);
+    /// Its newest frame returns.
+    fn pop_frame(&mut self);
+    /// It has its oldest `depth` frames left, without returns of the others.
+    fn jump(&mut self, depth: usize);
+    /// Reads a slot of the running stack's newest frame.
+    fn frame_slot(&self, slot: usize) -> Option<u64>;
+    /// Stores to a slot of the running stack's newest frame, or to one that is lent.
+    fn set_frame_slot(&mut self, at: FrameSlot, object: Option<u64>);
+    /// Whether frames of other stacks may store to frames of one that waits.
+    fn stores_to_waiting(&self) -> bool {
+        true
+    }
+    /// Whether frames of a stopped stack are roots because there was no memory to note what they hold: a cycle through them stays.
+    fn has_frames_for_want_of_memory(&self) -> bool {
+        false
+    }
+    /// A look at the roots visits so many frames at once.
+    fn visit_at_once(&mut self, _frames: usize) {}
+    /// What a live stack does. If what the heap has noted of its frames is not what they hold, that is said.
+    fn stack_state(&self, stack: u64) -> Result<StackState, String>;
 }

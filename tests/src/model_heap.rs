@@ -14,10 +14,12 @@
 //! addresses by the real heap visible.
 //!
 //! `model_heap/reach.rs` has the effect of ephemerons and weak maps on reachability, `model_heap/garbage.rs` their
-//! effect on counting, and `model_heap/weak.rs` the fate of weak slots when an object dies.
+//! effect on counting, `model_heap/weak.rs` the fate of weak slots when an object dies, and `model_heap/stacks.rs` what frames
+//! hold.
 
 mod garbage;
 mod reach;
+pub mod stacks;
 mod weak;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +29,7 @@ use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::{DEED, Encoding, Finalizes, Kind, TRACE_NUMBER, TRACE_TAG};
 
 pub use garbage::Garbage;
+pub use stacks::{FrameSlot, ModelFrame, ModelStack, ModelStacks, StackState};
 pub use weak::{ModelMap, ModelMember, Owed};
 
 /// An object of the model; never reused within a run.
@@ -90,6 +93,8 @@ pub struct ModelHeap {
     watchers: BTreeSet<Id>,
     /// Weak references whose targets are gone, and whose callbacks have not been called.
     pub owed: BTreeMap<Id, Owed>,
+    /// Stacks and their frames.
+    pub stacks: ModelStacks,
 }
 
 impl ModelHeap {
@@ -193,24 +198,26 @@ impl ModelHeap {
         self.object(id).words[(offset / 8) as usize]
     }
 
-    /// The objects that `id` refers to, once for each referring word.
+    /// The objects that `id` refers to, once for each referring word; of a stopped stack, for each slot of its frames.
     pub fn references(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
-        self.object(id).words.iter().filter_map(|word| match word {
+        let words = self.object(id).words.iter().filter_map(|word| match word {
             Word::Reference(target) => Some(*target),
             Word::Raw(_) | Word::Weak { .. } => None,
-        })
+        });
+        words.chain(self.stacks.held_by_frames_of(id))
     }
 
     /// The objects that roots of all sorts hold.
     pub fn held_by_roots(&self) -> impl Iterator<Item = Id> + '_ {
         let words = self.roots.iter().chain(&self.globals).chain(&self.handles).chain(&self.global_handles);
-        words.flatten().copied()
+        words.flatten().copied().chain(self.stacks.held_as_roots())
     }
 
     /// Removes garbage that the heap under test has freed.
     pub fn forget(&mut self, id: Id) {
         let targets: Vec<Id> = self.references(id).collect();
         self.objects[id as usize] = None;
+        self.stacks.all.remove(&id);
         self.forget_weakly(id);
         targets.into_iter().for_each(|target| self.release(target));
     }

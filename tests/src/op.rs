@@ -15,15 +15,17 @@
 //! ```
 //!
 //! `Display` and [`Op::parse`] (`op/text.rs`) are each other's inverse; a property test checks that. `op/service.rs`
-//! has the ops of the services in docs/use/services.md, weak references to limits; `op/deed.rs` has the actions of
-//! finalizers.
+//! has the ops of the services in docs/use/services.md, weak references to limits; `op/stack.rs` has stacks, their
+//! frames and switches between them; `op/deed.rs` has the actions of finalizers.
 
 pub mod deed;
 pub mod service;
+pub mod stack;
 mod text;
 
 pub use deed::Deed;
 pub use service::Service;
+pub use stack::StackOp;
 pub use text::{parse_program, program_text};
 
 use crate::shape::Kind;
@@ -117,6 +119,8 @@ pub enum Op {
     Collect,
     /// One of the heap's services.
     Service(Service),
+    /// One about stacks and their frames.
+    Stack(StackOp),
 }
 
 impl Op {
@@ -128,6 +132,7 @@ impl Op {
             Op::Hub { count, .. } => u64::from(count) + 2,
             Op::Tree { depth, .. } => 2 << depth.min(12),
             Op::Service(service) => service.allocations(),
+            Op::Stack(stack) => stack.allocations(),
             _ => 0,
         }
     }

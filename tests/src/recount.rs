@@ -55,7 +55,7 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
 fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let name = &object(address).type_info().name;
     let word = |offset: u64| object(address).slot(offset).read();
-    if let Some(offsets) = inside_of_weak_maps(name, word) {
+    if let Some(offsets) = inside_of_the_runtimes_own(name, word) {
         let found = offsets.into_iter().map(|offset| (offset, word(offset)));
         return Ok(found.filter(|(_, target)| tally_heap::memory::range::in_heap(*target)).collect());
     }
@@ -76,14 +76,16 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
 }
 
 /// The references in weak sets and maps, their tables, directories, buckets and entries, as `rc-runtime/src/services/weak_map.rs`
-/// draws them.
-fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
+/// draws them; and in coroutines and images of their frames, as `rc-runtime/src/services/coroutine.rs` does.
+fn inside_of_the_runtimes_own(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
     match name {
         "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),
         "bucket of a weak map" => Some((1..=word(0)).map(|place| 8 + 8 * place).collect()),
         "table of a weak set" => Some(vec![]),
         "weak map" | "weak set" | "entry with a weak key" | "entry with a weak value" => Some(vec![0]),
         "weak entry" => Some(vec![]),
+        "coroutine" => Some(vec![0, 8]),
+        "frames of a coroutine" => Some((0..=word(0)).map(|place| 8 + 8 * place).collect()),
         _ => None,
     }
 }

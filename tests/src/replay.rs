@@ -24,6 +24,7 @@ mod finalizers;
 mod handles;
 mod resize;
 mod services;
+mod stacks;
 mod weak_sets;
 mod weak_state;
 
@@ -72,6 +73,8 @@ pub struct Summary {
     pub upgraded: u64,
     /// Those that did not, since the object was dead.
     pub refused: u64,
+    /// Switches between stacks.
+    pub switches: u64,
 }
 
 impl Summary {
@@ -86,6 +89,7 @@ impl Summary {
             called: self.called + other.called,
             upgraded: self.upgraded + other.upgraded,
             refused: self.refused + other.refused,
+            switches: self.switches + other.switches,
         }
     }
 }
@@ -243,6 +247,7 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
                 self.compare(true)
             }
             Op::Service(service) => self.service(service),
+            Op::Stack(stack) => self.stack_op(stack),
         }
     }
 
@@ -256,6 +261,7 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         self.model.roots.truncate(0);
         self.heap.truncate_roots(0);
         self.close_all_scopes();
+        self.end_stacks()?;
         (0..GLOBAL_HANDLES).for_each(|handle| self.free_global_handle(handle));
         loop {
             for global in 0..GLOBALS {

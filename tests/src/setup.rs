@@ -15,7 +15,7 @@ use crate::op::{Op, parse_program};
 use crate::origin::Origin;
 use crate::replay::{self, Failure, Summary};
 use crate::shrink::shrink;
-use crate::strategies::nth_program;
+use crate::strategies::{Taste, nth_program, nth_program_of};
 use crate::tally_heap::TallyHeap;
 
 /// A way to set up a heap.
@@ -168,6 +168,15 @@ pub fn check_series(setup: &Setup, seed: u64, count: u64, ops_max: usize) -> Sum
         }
     }
     total
+}
+
+/// The same of programs of one taste; a failure is not shrunk.
+///
+/// # Panics
+/// With a report when a heap and the model disagree.
+pub fn check_taste(setup: &Setup, taste: Taste, seed: u64, count: u64, ops_max: usize) -> Summary {
+    let programs = (0..count).map(|number| nth_program_of(taste, seed, number, ops_max));
+    programs.fold(Summary::default(), |total, ops| total.plus(check_in(setup, &ops)))
 }
 
 /// Runs the program in one setup; panics with a report.

@@ -80,6 +80,8 @@ pub enum Kind {
     WeakMap,
     /// The runtime's weak set; the runtime defines its table.
     WeakSet,
+    /// The runtime's coroutine; what its frames hold stands in `model_heap/stacks.rs`.
+    Coroutine,
 }
 
 /// The order in which finalizers of a kind run, and whether they must be registered.
@@ -157,7 +159,8 @@ pub struct Shape {
 
 impl Kind {
     /// The kinds that are the runtime's own: our descriptors do not describe them.
-    pub const BUILTIN: [Kind; 5] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap, Kind::WeakSet];
+    pub const BUILTIN: [Kind; 6] =
+        [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap, Kind::WeakSet, Kind::Coroutine];
 
     /// All kinds that a program can describe, in the order of their descriptors.
     pub const ALL: [Kind; 29] = [
@@ -330,7 +333,7 @@ const PLAIN: Shape = Shape {
 /// An object with a finalizer: two references, its deed, data.
 const FINALIZED: Shape = Shape { size: 32, refs: &[0, 8], ..PLAIN };
 
-static SHAPES: [Shape; 34] = [
+static SHAPES: [Shape; 35] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -373,6 +376,7 @@ static SHAPES: [Shape; 34] = [
     Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },
     Shape { name: c"weak map", size: 64, hidden: &[0, 8, 16, 24, 32, 40, 48, 56], ..PLAIN },
     Shape { name: c"weak set", size: 48, hidden: &[0, 8, 16, 24, 32, 40], ..PLAIN },
+    Shape { name: c"coroutine", size: 24, hidden: &[0, 8, 16], ..PLAIN },
 ];
 
 #[cfg(test)]

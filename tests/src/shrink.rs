@@ -82,6 +82,7 @@ fn numbers(op: &mut Op) -> Vec<&mut u32> {
         Op::Service(Service::WeakWrite { place, .. } | Service::Upgrade { place, .. }) => vec![&mut place.slot],
         Op::Service(Service::Raise { count, .. }) => vec![count],
         Op::Service(Service::Fail { number }) => vec![number],
+        Op::Stack(stack) => stack.numbers(),
         _ => Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tally_heap::services::weak_map::WeakMode;
 
-use crate::op::{Deed, Op, Place, Register, Service, Value};
+use crate::op::{Deed, Op, Place, Register, Service, StackOp, Value};
 use crate::shape::Kind;
 
 /// The main subject of a program.
@@ -40,10 +40,12 @@ pub enum Taste {
     Finalizers,
     /// Handles, and a collector that is stopped, worked in parts, short of memory.
     Control,
+    /// Stacks and their frames.
+    Stacks,
 }
 
 /// All tastes.
-pub const TASTES: [Taste; 11] = [
+pub const TASTES: [Taste; 12] = [
     Taste::Mixed,
     Taste::Rings,
     Taste::Lists,
@@ -55,7 +57,15 @@ pub const TASTES: [Taste; 11] = [
     Taste::Weak,
     Taste::Finalizers,
     Taste::Control,
+    Taste::Stacks,
 ];
+
+impl Taste {
+    /// The taste of that name, in lower case.
+    pub fn named(name: &str) -> Option<Taste> {
+        TASTES.into_iter().find(|taste| format!("{taste:?}").eq_ignore_ascii_case(name))
+    }
+}
 
 /// A program of at most `ops_max` ops of any taste.
 pub fn program(ops_max: usize) -> BoxedStrategy<Vec<Op>> {
@@ -69,11 +79,20 @@ pub fn program_of(taste: Taste, ops_max: usize) -> BoxedStrategy<Vec<Op>> {
 
 /// Program number `number` of the endless series that `seed` stands for: always the same one.
 pub fn nth_program(seed: u64, number: u64, ops_max: usize) -> Vec<Op> {
+    draw(program(ops_max), seed, number)
+}
+
+/// The same of a series of programs of one taste.
+pub fn nth_program_of(taste: Taste, seed: u64, number: u64, ops_max: usize) -> Vec<Op> {
+    draw(program_of(taste, ops_max), seed, number)
+}
+
+fn draw(programs: BoxedStrategy<Vec<Op>>, seed: u64, number: u64) -> Vec<Op> {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     bytes[8..16].copy_from_slice(&number.to_le_bytes());
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-    program(ops_max).new_tree(&mut runner).expect("these strategies reject nothing").current()
+    programs.new_tree(&mut runner).expect("these strategies reject nothing").current()
 }
 
 /// One op as the taste likes it.
@@ -93,6 +112,7 @@ pub fn op(taste: Taste) -> BoxedStrategy<Op> {
         more(&[Taste::Finalizers], 24) => finalizer(),
         more(&[Taste::Control, Taste::Weak], 10) => handles(),
         more(&[Taste::Control], 8) => control(),
+        if taste == Taste::Stacks { 80 } else { 8 } => stack(),
         12 => collection(),
     ]
     .boxed()
@@ -304,6 +324,40 @@ fn control() -> impl Strategy<Value = Op> {
         6 => Just(Service::Part),
     ]
     .prop_map(Op::Service)
+}
+
+fn stack() -> impl Strategy<Value = Op> {
+    let (r, optional) = (register, || proptest::option::weighted(0.8, register()));
+    let slots = prop_oneof![60 => 0u32..5, 4 => 5u32..40, 1 => 900u32..1500];
+    let count = || prop_oneof![8 => 1u32..6, 4 => 6u32..40, 1 => 40u32..600];
+    let making = prop_oneof![
+        3 => r().prop_map(|into| StackOp::New { into }),
+        1 => r().prop_map(|into| StackOp::Current { into }),
+        3 => (count(), any::<bool>(), r()).prop_map(|(count, closed, into)| StackOp::Generator { count, closed, into }),
+    ];
+    let switching = prop_oneof![
+        9 => r().prop_map(|to| StackOp::Switch { to }),
+        5 => Just(StackOp::Yield),
+        2 => Just(StackOp::Finish),
+        2 => r().prop_map(|stack| StackOp::Close { stack }),
+        3 => (r(), 0u32..8).prop_map(|(into, number)| StackOp::Find { into, number }),
+        10 => (0u32..8).prop_map(|number| StackOp::Resume { number }),
+        2 => (1u32..30).prop_map(|count| StackOp::Turns { count }),
+    ];
+    let framing = prop_oneof![
+        8 => (slots, proptest::bool::weighted(0.1)).prop_map(|(slots, lends)| StackOp::Call { slots, lends }),
+        5 => (1u32..4).prop_map(|count| StackOp::Return { count }),
+        1 => (1u32..60).prop_map(|count| StackOp::Return { count }),
+        1 => (0u32..12).prop_map(|depth| StackOp::Jump { depth }),
+        2 => (count(), r()).prop_map(|(count, object)| StackOp::Recurse { count, object }),
+        1 => prop_oneof![3 => 1u32..4, 1 => 4u32..60].prop_map(|frames| StackOp::AtOnce { frames }),
+    ];
+    let slots = prop_oneof![
+        12 => (0u32..5, optional()).prop_map(|(slot, from)| StackOp::Write { slot, from }),
+        4 => (r(), 0u32..5).prop_map(|(into, slot)| StackOp::Read { into, slot }),
+        2 => (0u32..20, optional()).prop_map(|(slot, from)| StackOp::Lent { slot, from }),
+    ];
+    prop_oneof![4 => making, 7 => switching, 6 => framing, 7 => slots].prop_map(Op::Stack)
 }
 
 fn collection() -> impl Strategy<Value = Op> {

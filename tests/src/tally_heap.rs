@@ -5,10 +5,12 @@
 //! reachable in its model, or that were allocated since the last safepoint. If such an object has been freed all the
 //! same, the read shows wrong words, the difference that the test is looking for.
 //!
-//! The heap's services are in `tally_heap/services.rs`, the deeds of its finalizers in `tally_heap/deeds.rs`.
+//! The heap's services are in `tally_heap/services.rs`, the deeds of its finalizers in `tally_heap/deeds.rs`, stacks and their frames
+//! in `tally_heap/stacks.rs`.
 
 pub mod deeds;
 mod services;
+mod stacks;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -22,9 +24,10 @@ use tally_heap::descriptor::{SlotKind, TypeDescriptor};
 use tally_heap::memory::size_class::{LARGEST_CELL, aligned_class_of, class_of};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
+use tally_heap::services::builtin;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, type_registry};
-use tally_kit::nodes::new_mutator;
+use tally_kit::nodes::new_mutator_with;
 
 use crate::descriptors::descriptor;
 use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Services, Totals};
@@ -54,6 +57,7 @@ pub struct TallyHeap {
     classes: BTreeSet<u32>,
     deeds: Rc<deeds::Doer>,
     handles: services::Handles,
+    stacks: Rc<stacks::Table>,
 }
 
 /// Bytes that each size class that was ever used may keep for its next cell.
@@ -74,7 +78,9 @@ impl TallyHeap {
         let logs_whole_blocks = options.block_log_after <= 1;
         // Set later, the goal is that of collections alone: finalizers of a set run together, as the model has it.
         let goal = if plan == Plan::Trace { options.pause_goal_ns.take() } else { None };
-        let mut mutator = new_mutator(options).expect("the heap's range can be reserved");
+        let stacks = stacks::Table::begin();
+        let source = Box::new(stacks::Source(Rc::clone(&stacks)));
+        let mut mutator = new_mutator_with(options, source).expect("the heap's range can be reserved");
         if goal.is_some() {
             mutator.heap().options_mut().pause_goal_ns = goal;
         }
@@ -93,6 +99,7 @@ impl TallyHeap {
             globals,
             deeds,
             handles: services::Handles::default(),
+            stacks,
         }
     }
 
@@ -253,10 +260,12 @@ impl HeapUnderTest for TallyHeap {
         let globals = self.globals.slots.iter().map(|slot| slot.get() & !BOX_MASK).filter(|address| *address != 0);
         let handles = self.handles.held();
         let mut held: Vec<u64> = roots.map(ObjectRef::address).chain(globals).chain(handles).collect();
+        held.extend(self.stacks.held_as_roots().into_iter().map(ObjectRef::address));
         // Objects that wait for their finalizer, and those that an upgrade has yielded since the flip, are held by a
         // count, too.
         let heap = self.mutator.heap();
         let services = heap.services.finalizers.held().chain(heap.services.specials.upgraded.iter().copied());
+        let services = services.chain(heap.services.coroutines.chain().iter().copied());
         held.extend(services.map(ObjectRef::address));
         let listed: Vec<u64> = self.present().into_iter().map(ObjectRef::address).collect();
         recount(&mut self.mutator, &listed, &held)
@@ -264,17 +273,22 @@ impl HeapUnderTest for TallyHeap {
 
     fn kept_bytes(&self) -> u64 {
         // Zeal never uses the memory of the dead again.
-        if self.zeal { u64::MAX / 4 } else { self.classes.len() as u64 * BLOCK_BYTES }
+        let classes = self.classes.union(&self.stacks.classes.borrow()).count();
+        if self.zeal { u64::MAX / 4 } else { classes as u64 * BLOCK_BYTES }
     }
 
     fn totals(&mut self) -> Totals {
-        let hidden = self.hidden_objects().len() as u64;
+        let hidden = self.hidden_objects();
+        let images =
+            hidden.iter().filter(|address| builtin::frames().id == object(**address).type_info().id).count() as u64;
+        let hidden = hidden.len() as u64;
         let statistics = self.mutator.statistics();
         Totals {
             allocated_objects: statistics.allocated_objects - hidden,
             freed_objects: statistics.freed_objects(),
             live_objects: statistics.live_objects - hidden,
             live_bytes: statistics.live_bytes,
+            hidden_dead: self.stacks.images.get().map(|made| made - images),
             used_bytes: match self.plan {
                 // Zeal never uses the memory of the dead again.
                 _ if self.zeal => 0,

@@ -2,9 +2,10 @@
 //!
 //! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and
 //! must reject each [`Fault`] within a few random programs, which `shrink.rs` then makes short. A kind of bug that is
-//! missed here would be missed on the real heap too. Its services, and their faults, are in `toy_heap/services.rs`.
+//! missed here would be missed on the real heap too. Its services, and their faults, are in `toy_heap/services.rs`, its stacks in `toy_heap/stacks.rs`.
 
 mod services;
+mod stacks;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -70,6 +71,18 @@ pub enum Fault {
     GoesOnWhenStopped,
     /// A collection in parts is complete before it has begun.
     CompletesAtOnce,
+    /// Frames of the running stack hold nothing.
+    OverlooksFrames,
+    /// Frames of stopped stacks hold nothing.
+    OverlooksStoppedFrames,
+    /// Stacks that have run are never dropped.
+    KeepsStacks,
+    /// What a closed stack's frames held is kept.
+    KeepsClosedFrames,
+    /// The oldest slot of a stack that stops is cleared.
+    ClearsOldestSlot,
+    /// Stacks that wait are no roots.
+    OverlooksWaitingStacks,
 }
 
 /// Faults of services.
@@ -89,6 +102,16 @@ pub const SERVICE_FAULTS: [Fault; 15] = [
     Fault::LeaksScopes,
     Fault::NeverFails,
     Fault::CompletesAtOnce,
+];
+
+/// Faults of stacks.
+pub const STACK_FAULTS: [Fault; 6] = [
+    Fault::OverlooksFrames,
+    Fault::OverlooksStoppedFrames,
+    Fault::KeepsStacks,
+    Fault::KeepsClosedFrames,
+    Fault::ClearsOldestSlot,
+    Fault::OverlooksWaitingStacks,
 ];
 
 /// Further faults of a heap with prompt deaths.
@@ -126,6 +149,7 @@ pub struct ToyHeap {
     allocated: u64,
     freed: u64,
     services: services::ToyServices,
+    stacks: stacks::ToyStacks,
 }
 
 impl ToyHeap {
@@ -143,6 +167,7 @@ impl ToyHeap {
             allocated: 0,
             freed: 0,
             services: services::ToyServices::default(),
+            stacks: stacks::ToyStacks::default(),
         }
     }
 
@@ -156,6 +181,7 @@ impl ToyHeap {
         loop {
             let mut held: HashSet<u64> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
             held.extend(self.held_by_handles());
+            held.extend(self.held_by_stacks());
             held.extend(self.objects.keys().flat_map(|address| self.references(*address)));
             held.extend(self.held_by_entries());
             let overlooks = self.fault == Some(Fault::OverlooksDeaths);
@@ -185,6 +211,7 @@ impl ToyHeap {
                 None => {}
             }
         }
+        found.extend(self.held_by_frames_of(address));
         found.retain(|target| self.objects.contains_key(target));
         found
     }
@@ -193,6 +220,7 @@ impl ToyHeap {
         let globals = if self.fault == Some(Fault::OverlooksGlobals) { &[][..] } else { &self.globals[..] };
         let mut work: Vec<u64> = self.roots.iter().chain(globals).flatten().copied().collect();
         work.extend(self.held_by_handles());
+        work.extend(self.held_by_stacks());
         let mut seen = HashSet::new();
         while !work.is_empty() {
             while let Some(address) = work.pop() {
@@ -355,6 +383,7 @@ impl HeapUnderTest for ToyHeap {
             live_objects: self.objects.len() as u64,
             live_bytes: bytes,
             used_bytes: bytes,
+            hidden_dead: Some(0),
         }
     }
 }
@@ -406,7 +435,12 @@ mod tests {
 
     #[test]
     fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
-        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 6, 400);
+        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 10, 400);
+    }
+
+    #[test]
+    fn the_driver_objects_to_every_fault_of_stacks_and_shrinks_it_to_a_few_ops() {
+        objects_to_each(&STACK_FAULTS, ToyHeap::new, 8, 400);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tally_collector::mutator::new_heap;
 use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::heap::{HeapEntry, MARK_NS_PER_UNIT, Traces};
-use tally_heap::plan::Rules;
+use tally_heap::plan::{Plan, Rules};
 use tally_heap::{Heap, HeapOptions, ObjectRef};
 use tally_kit::nodes::type_of;
 
@@ -18,6 +18,8 @@ struct Stack {
     coroutine: Rc<Cell<Option<ObjectRef>>>,
     frames: Rc<RefCell<Vec<ObjectRef>>>,
     is_laid_down: Rc<Cell<bool>>,
+    /// Nothing refers to it.
+    is_dropped: Rc<Cell<bool>>,
 }
 
 impl Stack {
@@ -41,7 +43,8 @@ impl RootSource for Stack {
 
     fn begin(&mut self, heap: &mut Heap, _frames: usize, into: &mut RootList) -> Headway {
         let name = || "the test's".to_owned();
-        self.coroutine.get().into_iter().for_each(|coroutine| into.push(heap, coroutine, &name));
+        let referred = self.coroutine.get().filter(|_| !self.is_dropped.get());
+        referred.into_iter().for_each(|coroutine| into.push(heap, coroutine, &name));
         if !self.is_laid_down.get() {
             self.frames.borrow().iter().for_each(|&object| into.push(heap, object, &name));
         }
@@ -177,5 +180,28 @@ fn image_is_laid_down_where_a_heap_counts_that_has_marked() {
     for lists in [1, 5, 100] {
         let options = HeapOptions { mark_ns: 6_000 * MARK_NS_PER_UNIT, ..options(Traces::Never) };
         frames_keep_theirs(lists, 200 / lists, options, 1);
+    }
+}
+
+/// The mark laid the stack down when it looked at the roots, and took the image for an object that the program had made since.
+#[test]
+fn collection_in_parts_frees_a_cycle_through_a_stack_that_has_run_before() {
+    for slice_units in [None, Some(7)] {
+        let stack = Stack::default();
+        let options = HeapOptions { plan: Plan::Prompt, slice_units, ..HeapOptions::default() };
+        // SAFETY: [HELD] the stack's frames hold what is used after a safepoint.
+        let mut heap = unsafe { new_heap(options, Box::new(stack.clone())) }.expect("address space");
+        let object = number(&mut heap, 0);
+        heap.hold(object);
+        stack.frames.borrow_mut().push(object);
+        let coroutine = heap.new_coroutine(Box::new(()), 0).expect("room");
+        heap.write(object, object.slot(0), coroutine.address());
+        stack.coroutine.set(Some(coroutine));
+        stack.is_dropped.set(true);
+        // SAFETY: [ALONE] the heap is borrowed by nobody else.
+        let parts = (0..1000).find(|_| Heap::step(unsafe { HeapEntry::of(&raw mut *heap) }, 0));
+        assert!(parts.is_some(), "no part is the last");
+        heap.refresh_statistics();
+        assert_eq!(heap.statistics.live_objects, 0, "after {parts:?} parts");
     }
 }

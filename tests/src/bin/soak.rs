@@ -20,7 +20,7 @@ use tally_tests::minimise::{minimise, read};
 use tally_tests::op::Op;
 use tally_tests::replay::Summary;
 use tally_tests::setup::{Setup, setups};
-use tally_tests::strategies::nth_program;
+use tally_tests::strategies::{Taste, nth_program, nth_program_of};
 
 /// Exit status of a worker that found a difference.
 const FOUND: u8 = 1;
@@ -45,6 +45,9 @@ struct Arguments {
     /// Only this setup instead of all in turn.
     #[arg(long)]
     setup: Option<String>,
+    /// Only programs about this, such as `stacks`, instead of all in turn.
+    #[arg(long)]
+    taste: Option<String>,
     /// Run the program in this file.
     #[arg(long, conflicts_with = "shrink")]
     run: Option<PathBuf>,
@@ -83,7 +86,13 @@ fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> 
     };
     // Under zeal every safepoint is an epoch, and every epoch a recount of the heap.
     let longest = if setup.options.zeal { arguments.longest.div_ceil(10) } else { arguments.longest };
-    let ops = nth_program(arguments.seed, number, longest);
+    let ops = match &arguments.taste {
+        Some(name) => {
+            let taste = Taste::named(name).ok_or_else(|| format!("no programs are about `{name}`"))?;
+            nth_program_of(taste, arguments.seed, number, longest)
+        }
+        None => nth_program(arguments.seed, number, longest),
+    };
     Ok((setup, ops))
 }
 
@@ -125,10 +134,29 @@ impl Tally {
 
     /// The line in which a worker reports it.
     fn line(self, setup: &str) -> String {
-        let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
-            self.summary;
-        let numbers =
-            [self.ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused];
+        let Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        } = self.summary;
+        let numbers = [
+            self.ops,
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        ];
         format!("done {setup} {}", numbers.map(|number| number.to_string()).join(" "))
     }
 
@@ -136,10 +164,29 @@ impl Tally {
     fn read(line: &str) -> Option<(&str, Tally)> {
         let (setup, numbers) = line.strip_prefix("done ")?.split_once(' ')?;
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        let [ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused] =
-            numbers.try_into().ok()?;
-        let summary =
-            Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused };
+        let [
+            ops,
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        ] = numbers.try_into().ok()?;
+        let summary = Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        };
         Some((setup, Tally { ops, summary }))
     }
 }
@@ -157,6 +204,9 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
         command.args(["--worker", &BATCH.to_string(), "--first", &first.to_string()]);
         if let Some(setup) = &arguments.setup {
             command.args(["--setup", setup]);
+        }
+        if let Some(taste) = &arguments.taste {
+            command.args(["--taste", taste]);
         }
         let child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let pid = child.id();
@@ -179,13 +229,24 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
     }
     drop(progress);
     for (setup, Tally { ops, summary }) in &by_setup {
-        println!("{setup:30} {ops:9} ops, {} comparisons, {} finalizers", summary.comparisons, summary.finalized);
+        let Summary { comparisons, finalized, switches, .. } = summary;
+        println!("{setup:30} {ops:9} ops, {comparisons} comparisons, {finalized} finalizers, {switches} switches");
     }
-    let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
-        total.summary;
+    let Summary {
+        objects,
+        comparisons,
+        objects_compared,
+        out_of_memory,
+        finalized,
+        called,
+        upgraded,
+        refused,
+        switches,
+    } = total.summary;
     println!(
         "{objects} objects, {comparisons} comparisons of {objects_compared} objects, {out_of_memory} allocations refused, \
-         {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead"
+         {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead; \
+         {switches} switches"
     );
     let (ops, setups) = (total.ops, by_setup.len());
     println!(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Op, Place, REGISTERS, Register, Service, Value};
+use super::{Op, Place, REGISTERS, Register, Service, StackOp, Value};
 use crate::shape::Kind;
 
 /// Prints a program, one op a line.
@@ -79,6 +79,7 @@ impl fmt::Display for Op {
             Op::Epoch => write!(f, "epoch"),
             Op::Collect => write!(f, "collect"),
             Op::Service(service) => write!(f, "{service}"),
+            Op::Stack(stack) => write!(f, "{stack}"),
         }
     }
 }
@@ -113,9 +114,10 @@ impl Op {
             "flip" => Op::Flip,
             "epoch" => Op::Epoch,
             "collect" => Op::Collect,
-            other => match Service::parse(other, &mut words)? {
-                Some(service) => Op::Service(service),
-                None => return Err(format!("no op is called `{other}`")),
+            other => match (Service::parse(other, &mut words)?, StackOp::parse(other, &mut words)?) {
+                (Some(service), _) => Op::Service(service),
+                (None, Some(stack)) => Op::Stack(stack),
+                (None, None) => return Err(format!("no op is called `{other}`")),
             },
         };
         match words.0.next() {

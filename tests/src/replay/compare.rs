@@ -22,8 +22,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.after_work()?;
         self.heap.recount().map_err(|what| format!("the independent recount: {what}"))?;
         let reachable = self.model.reachable();
+        let collected = collected && !self.heap.has_frames_for_want_of_memory();
         self.compare_live_set(&reachable, collected)?;
         self.compare_weak_state(&reachable, collected)?;
+        self.compare_stacks(&reachable)?;
         self.compare_contents(&reachable)?;
         self.compare_totals(&reachable, collected)?;
         self.summary.comparisons += 1;
@@ -144,7 +146,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if collected && totals.live_objects != reachable_objects {
             return Err(format!("after a collection {reachable_objects} objects are reachable, but {totals:?}"));
         }
-        self.compare_births(totals.allocated_objects)?;
+        if let Some(hidden) = totals.hidden_dead {
+            self.compare_births(totals.allocated_objects - hidden)?;
+        }
         let bytes = self.reachable_bytes(reachable);
         if totals.live_bytes < bytes {
             return Err(format!("{bytes} bytes are reachable, but {totals:?}"));

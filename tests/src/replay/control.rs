@@ -182,7 +182,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             return Ok(());
         }
         let Some(garbage) = self.control.garbage_of_parts.take() else { return Ok(()) };
-        if finalized != self.summary.finalized || !self.heap.parts_find_all() {
+        if finalized != self.summary.finalized
+            || !self.heap.parts_find_all()
+            || self.heap.has_frames_for_want_of_memory()
+        {
             return Ok(());
         }
         let live = self.heap.live_objects();

@@ -20,15 +20,15 @@ use crate::op::deed::Event;
 use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::Kind;
 
-/// Whether the object belongs to a weak map or set: its directory, a bucket, a table, or an entry. Every comparison asks it of every object.
+/// Whether the object belongs to a weak map or set: its directory, a bucket, a table, or an entry; or to a coroutine: its image. Every comparison asks it of every object.
 pub(super) fn is_hidden(object: ObjectRef) -> bool {
-    static PARTS: OnceLock<[u32; 6]> = OnceLock::new();
+    static PARTS: OnceLock<[u32; 7]> = OnceLock::new();
     let parts = PARTS.get_or_init(|| {
         let entries = [WeakMode::Keys, WeakMode::Values, WeakMode::Both].map(builtin::weak_map_entry);
         let [keys, values, both] = entries.map(|entry| entry.id);
         let tables =
             [builtin::weak_map_table(), builtin::weak_map_bucket(), builtin::weak_set_table()].map(|table| table.id);
-        [tables[0], tables[1], tables[2], keys, values, both]
+        [tables[0], tables[1], tables[2], keys, values, both, builtin::frames().id]
     });
     parts.contains(&(object.meta() & !flag::ALL))
 }

@@ -132,6 +132,7 @@ impl ToyHeap {
         self.services.registered.retain(|at| !dead.contains(at));
         self.services.weak.retain(|(holder, _), _| !dead.contains(holder));
         self.services.maps.retain(|map, _| !dead.contains(map));
+        self.stacks.end(dead);
         self.services.sets.retain(|set, _| !dead.contains(set));
         if self.fault != Some(Fault::KeepsMembers) {
             self.services.sets.values_mut().for_each(|members| members.retain(|member| !dead.contains(member)));

@@ -26,6 +26,7 @@ mod scenarios;
 mod second_opinion;
 mod security;
 mod services;
+mod stacks;
 mod statistics;
 mod utilisation;
 mod zeal;

@@ -131,8 +131,8 @@ impl DeferredDriver {
     /// The program has left frames that waited by a jump, and may have changed others before that was seen. What a root
     /// held at the flip and was lost so is either garbage or has been written somewhere since. So whatever roots and
     /// logged objects reach now, by way of objects that are newer than the flip or were written to since, counts as held by
-    /// a root. Logged objects do although they may be garbage by now: the next flip reads what they hold. Nothing has been
-    /// freed since this flip, since the increments are not done. `[ORDER]`
+    /// a root. Logged objects do although they may be garbage by now: the next flip reads what they hold. Nothing has died
+    /// of this flip, since the increments are not done. `[ORDER]`
     #[cold]
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();
@@ -143,7 +143,11 @@ impl DeferredDriver {
         let mut queue = roots.split_off(noted);
         let mut entry = LogCursor::default();
         while let Some(logged) = heap.deferred.log.next(&mut entry) {
-            queue.push(logged.object);
+            // A structure that died before the flip is taken apart meanwhile, and a block that was logged as a whole may have members of
+            // it. One that is dead already would die once more.
+            if !logged.object.is_mature() || logged.object.count() != 0 {
+                queue.push(logged.object);
+            }
         }
         let mut seen = Seen::default();
         while let Some(object) = queue.pop() {
@@ -160,6 +164,10 @@ impl DeferredDriver {
         }
         self.tracer.stops.report.roots = roots.len() as u64;
         self.roots = roots;
+        // At once: the others would die before they are counted.
+        while heap.roots_are_uncounted() {
+            self.count_roots(heap);
+        }
     }
 
     /// After 2³² flips the stamps are used up: run everything to its end, so that no stamp but 0 is left, and begin

@@ -63,7 +63,7 @@ impl DeferredDriver {
     }
 
     /// Counts some of the roots of the flip, when those of the flip before have lost their flags; returns the cost.
-    fn count_roots(&mut self, heap: &mut Heap) -> i64 {
+    pub(in crate::plan::deferred) fn count_roots(&mut self, heap: &mut Heap) -> i64 {
         for Lapsed { objects, flagged } in [&mut self.last_upgraded, &mut self.last_roots] {
             if *flagged > 0 {
                 let rest = flagged.saturating_sub(OBJECTS_PER_STEP);

@@ -55,7 +55,7 @@ impl EpochDriver for PromptDriver {
     }
 
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
-        super::verify::verify(heap)
+        super::verify::verify_beside(heap, &mut *self.stack)
     }
 
     fn last_report(&self) -> &EpochReport {

@@ -143,8 +143,10 @@ impl PromptDriver {
         judged.freed
     }
 
-    /// Young objects are judged together: all that are left are grown up.
+    /// Young objects are judged together: all that are left are grown up. Stacks that have run are laid down first: a mark in slices
+    /// that did so when it looks at the roots would take their images for objects that the program has made since.
     pub(crate) fn judge_all_young(&mut self, heap: &mut Heap) {
+        self.stack.lay_down(heap);
         let protected = hold_protected(heap);
         let freed = self.batch_round(heap, true);
         release_protected(protected);

@@ -1,7 +1,7 @@
 //! A prompt heap recounted from scratch. `[EXACT]` `[PENDING]` `[CANDIDATE]`
 //!
 //! With nothing of compiled code on the stack an object's count is exactly the number of references in objects, in what
-//! dying objects still hold, in globals and host roots. While compiled code runs, a count is at least the references from
+//! dying objects still hold, in globals and host roots, and in frames of which each root owns a count. While compiled code runs, a count is at least the references from
 //! objects, and what is more is at most the root slots that name the object, plus what is in flight in registers: slots that
 //! borrow are not counted, so the bound is not exact. Frames that `longjmp` has skipped add what they may have left behind
 //! (`left_behind`).
@@ -9,7 +9,9 @@
 mod running;
 
 use crate::recount::{check_acyclic, wrong};
+use crate::root_source::{NoStack, RootList, RootSource};
 use std::collections::{HashMap, HashSet};
+use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::CellSpace;
@@ -28,7 +30,15 @@ struct Recount {
 /// # Errors
 /// The first [`Violation`].
 pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
-    let recount = recount(heap)?;
+    verify_beside(heap, &mut NoStack)
+}
+
+/// The same where each root of a frame owns a count.
+pub(super) fn verify_beside(heap: &mut Heap, stack: &mut dyn RootSource) -> Result<(), Violation> {
+    let mut recount = recount(heap)?;
+    let mut roots = RootList::after(List::new());
+    stack.visit(heap, &mut roots);
+    roots.into_objects().iter().for_each(|&root| *recount.from_roots.entry(root).or_default() += 1);
     for &object in &recount.objects {
         let count = u64::from(object.exact_count());
         let expected = recount.heap(object) + recount.roots(object);
