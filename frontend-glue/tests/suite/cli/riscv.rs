@@ -89,3 +89,30 @@ fn scalable_vectors_of_riscv_are_refused_by_name() {
     assert_eq!(status, Some(2), "{stderr}");
     assert!(stderr.contains("no RISC-V code") && stderr.contains("the V extension"), "{stderr}");
 }
+
+/// LLVM passes a `double` in a floating-point register where the call has a bundle, and `printf` looks elsewhere.
+#[test]
+fn number_that_a_safepoint_passes_to_a_variadic_function() {
+    let text = "declare i32 @printf(ptr, ...)\ndefine i32 @f(ptr %p, double %fixed, double %x) gc \"refcount\" {\n  \
+        %r = call i32 (ptr, ...) @printf(ptr %p, double %x)\n  ret i32 %r\n}\n";
+    let folder = Folder::with(&[("number.ll", text)]);
+    let lowered = folder.tally(&["lower", TARGET, "number.ll", "-o", "-"]);
+    assert!(lowered.stdout.contains("bitcast double %x to i64"), "{lowered:?}");
+    let host = folder.tally(&["lower", "number.ll", "-o", "-"]);
+    assert!(host.stdout.contains("@printf(ptr %p, double %x)"), "{host:?}");
+}
+
+#[test]
+fn wide_arguments_of_variadic_safepoints_are_refused() {
+    for of in ["fp128", "i128", "{ i64, double }"] {
+        let text = format!(
+            "declare i32 @printf(ptr, ...)\ndefine i32 @f(ptr %p, {of} %x) gc \"refcount\" {{\n  \
+             %r = call i32 (ptr, ...) @printf(ptr %p, {of} %x)\n  ret i32 %r\n}}\n"
+        );
+        let folder = Folder::with(&[("wide.ll", &text)]);
+        let refused = folder.tally(&["lower", TARGET, "wide.ll", "-o", "-"]);
+        assert_eq!(refused.status, Some(2), "{of}: {refused:?}");
+        assert!(refused.stderr.contains(&format!("a variable argument of type {of} at a safepoint")), "{refused:?}");
+        assert_eq!(folder.tally(&["lower", "wide.ll", "-o", "-"]).status, Some(0));
+    }
+}
