@@ -12,6 +12,8 @@
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+use std::sync::OnceLock;
 
 /// Calls `main` from a known address, with a frame record that the walker can stop at.
 ///
@@ -327,6 +329,27 @@ global_asm!(
     call = sym tally_call_managed,
     finished = sym tally_stack_finished,
 );
+
+/// Where a start routine returns to, if no unwind table leads beyond: glibc's code is compiled without tables for RISC-V, unless it can meet
+/// exceptions. The first call starts a thread, which says where it was called from.
+pub(crate) fn untabled_thread_start() -> Option<u64> {
+    static PLACE: OnceLock<Option<u64>> = OnceLock::new();
+    *PLACE.get_or_init(|| {
+        let mut thread = 0;
+        // SAFETY: the routine touches nothing, and the thread's identity is written before it is read.
+        let failed = unsafe { libc::pthread_create(&raw mut thread, ptr::null(), return_address, ptr::null_mut()) };
+        let mut place = ptr::null_mut();
+        // SAFETY: the thread that was started, if it was; nothing else waits for it.
+        let is_known = failed == 0 && unsafe { libc::pthread_join(thread, &raw mut place) } == 0;
+        is_known.then_some(place as u64)
+    })
+}
+
+/// The address to which it returns.
+#[unsafe(naked)]
+extern "C" fn return_address(_: *mut c_void) -> *mut c_void {
+    naked_asm!("mv a0, ra", "ret")
+}
 
 /// The registers at a fault: pc, sp and fp.
 pub(crate) fn registers_at(context: &libc::ucontext_t) -> [u64; 3] {
