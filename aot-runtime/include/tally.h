@@ -2,7 +2,7 @@
  *
  * This header has layouts and entry points as a frontend's IR, or C that is compiled together with it, sees them. Programs in C
  * include <tally_gc.h>, macros on top of this header. Sizes are bytes; every offset is asserted below, and asserted again
- * in the runtime and in the lowering. x86-64 and AArch64 Linux, C11 or C++11.
+ * in the runtime and in the lowering. x86-64, AArch64 and RISC-V 64 Linux, C11 or C++11.
  *
  * An object. A reference points to the payload, whose layout is the frontend's; eight bytes before it belong to the runtime:
  *
@@ -518,11 +518,16 @@ typedef struct tally_anchor {
  * native code calls it as well). */
 #define TALLY_ANCHOR(name)                                                                                             \
     const tally_anchor name = {(uint64_t)__builtin_return_address(0), (uint64_t)TALLY__CALLERS_SP(),                   \
-                               *(const uint64_t *)__builtin_frame_address(0)}
+                               *TALLY__SAVED_FP()}
 #if defined(__aarch64__) && defined(__clang__)
 #define TALLY__CALLERS_SP() __builtin_sponentry() /* clang's __builtin_dwarf_cfa is the frame pointer there */
 #else
 #define TALLY__CALLERS_SP() __builtin_dwarf_cfa()
+#endif
+#ifdef __riscv
+#define TALLY__SAVED_FP() ((const uint64_t *)__builtin_frame_address(0) - 2)
+#else
+#define TALLY__SAVED_FP() ((const uint64_t *)__builtin_frame_address(0))
 #endif
 
 /* [safepoint] function(argument). When the stack is walked meanwhile, the frames between here and the anchor are left out. A null
@@ -780,6 +785,9 @@ typedef struct tally_context_view {
 #ifdef __aarch64__
 #define TALLY_HEAP_BASE 0x2000000000u
 #define TALLY_UNLOGGED_BASE 0x4500000000u
+#elif defined(__riscv)
+#define TALLY_HEAP_BASE 0x1000000000u
+#define TALLY_UNLOGGED_BASE 0x2280000000u
 #else
 #define TALLY_HEAP_BASE 0x200000000000u
 #define TALLY_UNLOGGED_BASE 0x300000000000u

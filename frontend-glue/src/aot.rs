@@ -162,7 +162,7 @@ fn advice(target: Target) -> String {
     if target == Target::host() {
         return String::new();
     }
-    let package = target.folder().replace("-unknown", "");
+    let package = target.gnu_triple();
     format!("; clang needs a C library for {target} (Debian: apt install gcc-{package} lld-{})", clang::VERSION)
 }
 

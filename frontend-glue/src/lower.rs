@@ -54,6 +54,7 @@ mod strategy;
 mod substitutes;
 mod tagged_words;
 pub mod type_description;
+pub(crate) mod variadic_calls;
 mod walkable;
 mod zeal;
 
@@ -225,9 +226,8 @@ impl<'a> Lowering<'a> {
         }
         for &function in &bodies {
             address_taken::announce_landings(&self.builder, &self.callees, function);
-        }
-        for &function in &bodies {
             walkable::make_walkable(function, self.options.without);
+            variadic_calls::pass_as_integers(&self.builder, function);
         }
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);

@@ -17,7 +17,7 @@ const SECONDS_MAX: &str = "300";
 /// The variable that names the command to test.
 const COMMAND: &str = "TALLY_COMMAND";
 
-/// The variable that names the command of the tests' own profile: `kit/on_aarch64.sh`.
+/// The variable that names the command of the tests' own profile: `kit/emulated.sh`.
 const CHECKED_COMMAND: &str = "TALLY_CHECKED_COMMAND";
 
 /// The folder for the output of `kit/clang_once.sh`; without one, each run of a C program compiles it anew.

@@ -11,8 +11,8 @@
 //! lower  │ …                       sp       as it is when the call has returned
 //! ```
 //!
-//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, and the
-//! caller's sp not below fp + 16. So it ends on any memory, however damaged, and reports a word that it cannot read or a frame that it does not
+//! `[ADVANCE]` Each step raises sp or the walk stops: the saved pair must be 8-aligned and not below sp, and the
+//! caller's sp not below its end. So it ends on any memory, however damaged, and reports a word that it cannot read or a frame that it does not
 //! know.
 //!
 //! A walk may pause after so many frames and go on later: below them the stack does not change until the program
@@ -93,7 +93,7 @@ pub fn walk_on<F: Lookup + ?Sized>(
         };
         let stepped = visited.and_then(|()| caller_of(machine, frame, &registers, entries.diversion, &mut read_word));
         match stepped {
-            Ok(caller) => (pair, registers) = (registers.fp, caller),
+            Ok(caller) => (pair, registers) = (machine.saved_pair(registers.fp), caller),
             Err(fault) => break WalkEnd::Malformed { registers, fault },
         }
         walked += 1;
@@ -140,9 +140,9 @@ pub struct Registers {
     pub pc: u64,
     /// Stack pointer.
     pub sp: u64,
-    /// Frame pointer, rbp; x29 on AArch64.
+    /// Frame pointer, rbp; x29 on AArch64, s0 on RISC-V.
     pub fp: u64,
-    /// rbx, where it is known; x19 on AArch64.
+    /// rbx, where it is known; x19 on AArch64, s1 on RISC-V.
     pub rbx: Option<u64>,
 }
 
@@ -261,10 +261,11 @@ fn caller_of(
     read_word: &mut impl FnMut(u64) -> Option<u64>,
 ) -> Result<Registers, StackFault> {
     let Registers { sp, fp, .. } = *registers;
-    let above = fp.checked_add(16).filter(|_| fp >= sp && fp.is_multiple_of(8));
+    let pair = machine.saved_pair(fp);
+    let above = pair.checked_add(16).filter(|_| pair >= sp && pair.is_multiple_of(8));
     let next_sp = match machine {
         Machine::X86_64 => above,
-        Machine::AArch64 => {
+        Machine::AArch64 | Machine::RiscV64 => {
             // The size is known: the frame would need the unwinder otherwise.
             let next_sp = frame.stack_size().and_then(|size| sp.checked_add(size));
             next_sp.filter(|&next_sp| above.is_some_and(|above| above <= next_sp))
@@ -272,7 +273,7 @@ fn caller_of(
     };
     let next_sp = next_sp.ok_or(StackFault::FramePointer { fp, sp })?;
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
-    let caller = Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None };
+    let caller = Registers { pc: word(pair + 8)?, sp: next_sp, fp: word(pair)?, rbx: None };
     match diversion {
         Some(diversion) if diversion.through == caller.pc => Ok(behind_diverted(caller, &diversion)),
         _ => Ok(caller),

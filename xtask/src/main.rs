@@ -8,11 +8,11 @@
 //! Exit status: that of the program for `run`, otherwise 0, 1 for a step that failed, and 2 for a wrong command
 //! line or a machine that lacks something `xtask` may not install.
 
-mod aarch64;
 mod ablate;
 mod bench;
 mod check;
 mod coverage;
+mod emulated;
 mod failure;
 mod install;
 mod llvm_tests;
@@ -72,7 +72,9 @@ enum Command {
     /// Switch heuristics off, one at a time, and print what each has earned
     Ablate(ablate::Arguments),
     /// Compile programs for AArch64 and run them by an emulator
-    Aarch64(aarch64::Arguments),
+    Aarch64(emulated::Arguments),
+    /// Compile programs for RISC-V 64 and run them by an emulator
+    Riscv64(emulated::Arguments),
     /// Give LLVM's own tests of garbage collection to Tally (needs LLVM's source tree)
     LlvmTests(llvm_tests::Arguments),
     /// List the files below a folder, each with the sentence that it opens with
@@ -98,7 +100,8 @@ fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
         Command::Ablate(arguments) => ablate::ablate(&arguments),
-        Command::Aarch64(arguments) => aarch64::aarch64(&arguments),
+        Command::Aarch64(arguments) => emulated::emulated(&emulated::AARCH64, &arguments),
+        Command::Riscv64(arguments) => emulated::emulated(&emulated::RISCV64, &arguments),
         Command::LlvmTests(arguments) => llvm_tests::llvm_tests(&arguments),
         Command::Map(arguments) => map::map(&arguments),
         Command::Record(arguments) => record::record(&arguments),

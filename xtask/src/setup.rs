@@ -45,6 +45,10 @@ pub enum Need {
     Aarch64Library,
     /// qemu's user mode, which runs AArch64 programs.
     Aarch64Emulator,
+    /// A C library for RISC-V, to link with.
+    Riscv64Library,
+    /// qemu's user mode, which runs RISC-V programs.
+    Riscv64Emulator,
 }
 
 /// What building Tally, running programs and testing it needs.
@@ -64,6 +68,10 @@ pub const COVERAGE: &[Need] = &[Need::Compiler, Need::CoverageTools];
 pub const AARCH64: &[Need] =
     &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Aarch64Library, Need::Aarch64Emulator];
 
+/// What compiling for RISC-V, and running that, needs as well.
+pub const RISCV64: &[Need] =
+    &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Riscv64Library, Need::Riscv64Emulator];
+
 impl Need {
     fn packages(self) -> &'static [&'static str] {
         match self {
@@ -77,7 +85,8 @@ impl Need {
             Need::Valgrind => &["valgrind", "libc6-dbg"],
             Need::CoverageTools => &["llvm-22"],
             Need::Aarch64Library => &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
-            Need::Aarch64Emulator => &["qemu-user-static"],
+            Need::Riscv64Library => &["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross"],
+            Need::Aarch64Emulator | Need::Riscv64Emulator => &["qemu-user-static"],
         }
     }
 
@@ -93,14 +102,18 @@ impl Need {
             Need::FileCheck => process::is_on_path("FileCheck-22") || llvm_tool("FileCheck").is_file(),
             Need::Debugger => process::is_on_path("gdb"),
             Need::Valgrind => process::is_on_path("valgrind"),
-            Need::Aarch64Library => {
-                process::is_on_path("aarch64-linux-gnu-gcc")
-                    && Path::new("/usr/aarch64-linux-gnu/lib/libc.so.6").exists()
-            }
+            Need::Aarch64Library => has_cross_library("aarch64-linux-gnu"),
+            Need::Riscv64Library => has_cross_library("riscv64-linux-gnu"),
             Need::Aarch64Emulator => process::is_on_path("qemu-aarch64-static"),
+            Need::Riscv64Emulator => process::is_on_path("qemu-riscv64-static"),
             Need::CoverageTools => ["llvm-profdata", "llvm-cov"].iter().all(|tool| llvm_tool(tool).is_file()),
         }
     }
+}
+
+/// Whether Debian's cross compiler and C library are there.
+fn has_cross_library(triple: &str) -> bool {
+    process::is_on_path(&format!("{triple}-gcc")) && Path::new("/usr").join(triple).join("lib/libc.so.6").exists()
 }
 
 /// Where one of LLVM's tools should be.

@@ -17,6 +17,7 @@
 mod guard;
 mod source;
 
+use crate::arch::untabled_thread_start;
 use crate::module::loaded::{self, Snapshot};
 use crate::module::record::LENT_ROOT;
 use crate::module::registry::text;
@@ -333,6 +334,10 @@ fn thread_start() -> Option<u64> {
         unwind(Origin::Top { from_sp: 0 }, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
     let mut pcs = seen.0.into_inner();
     pcs.retain(|&pc| pc != 0);
+    let last = *pcs.last()?;
+    if end == (UnwindEnd::EndOfStack { pc: last }) && untabled_thread_start() == Some(last) {
+        return Some(last);
+    }
     // From the top: … start routine's callee, `start_thread`, `clone`, and nothing.
     let [.., start_thread, _clone] = pcs[..] else { return None };
     let is_the_librarys = file_base(start_thread)? == file_base(libc::pthread_create as *const () as u64)?;

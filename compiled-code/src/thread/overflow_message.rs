@@ -17,7 +17,7 @@
 use crate::leaf;
 use crate::module::loaded::{self, Snapshot};
 use crate::thread::stack_overflow::{Kind, Stack};
-use stack_roots::{Frame, Lookup};
+use stack_roots::{Frame, Lookup, Machine};
 use std::fmt::{self, Write};
 use tally_heap::context;
 
@@ -162,7 +162,7 @@ fn managed_frames<'f>(
         };
         visit(frame, at);
         let mut next = fp.take().or_else(|| read(at - 16));
-        while let Some(record) = next.filter(|&record| record >= at) {
+        while let Some(record) = next.map(|fp| Machine::NATIVE.saved_pair(fp)).filter(|&record| record >= at) {
             // Code of the runtime has anything in the frame pointer.
             let return_address = record.checked_add(8).and_then(read);
             let Some(frame) = return_address.and_then(|pc| frames.lookup(pc)) else { break };

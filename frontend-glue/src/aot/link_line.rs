@@ -124,7 +124,7 @@ impl Image {
                 let tool = if self.is_cpp { ("c++", "g++") } else { ("cc", "gcc") };
                 let driver = match target == Target::host() {
                     true => tool.0.to_owned(),
-                    false => format!("{}-{}", target.folder().replace("-unknown", ""), tool.1),
+                    false => format!("{}-{}", target.gnu_triple(), tool.1),
                 };
                 (driver.clone(), Command::new(driver), false)
             }

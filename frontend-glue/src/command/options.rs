@@ -33,7 +33,7 @@ pub(super) struct GcNames {
     /// pointer of every function; what lies outside the heap is ignored)
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = Roots::Typed)]
     roots: Roots,
-    /// The machine that code is for: x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu; the host by default
+    /// The machine that code is for: x86_64-, aarch64- or riscv64gc-unknown-linux-gnu; the host by default
     #[arg(long, value_name = "TRIPLE")]
     target: Option<Target>,
 }

@@ -54,7 +54,7 @@ pub fn replace(object: &mut [u8]) -> bool {
 type Changes = Vec<(usize, Vec<u8>)>;
 
 fn changes(file: &Elf<'_>) -> Option<Changes> {
-    // A walk on AArch64 needs the size of each frame, which the format does not have; LLVM's does.
+    // A walk on AArch64 and RISC-V needs the size of each frame, which the format does not have; LLVM's does.
     if object_file::target_of(file) != crate::emit::target::Target::X86_64 {
         return None;
     }

@@ -5,7 +5,7 @@
 //!   LLVM's passes:   v & 0xffffff0000000000 == 0x200000000000
 //! ```
 //!
-//! LLVM takes the second form for simpler. It needs two constants of 64 bits, which no instruction of x86-64 holds (nor of AArch64, for the mask): the code generator
+//! LLVM takes the second form for simpler. It needs two constants of 64 bits, which no instruction of x86-64 holds (nor of AArch64, for the mask, nor of RISC-V): the code generator
 //! puts them into registers, keeps these across loops, and loads them again behind each call. A function that counts often has few
 //! registers left. The first form has as many instructions and no constant of more than a byte. So it is made again here, when
 //! no pass comes any more.

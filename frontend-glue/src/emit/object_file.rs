@@ -56,7 +56,7 @@ pub enum ObjectError {
     #[error("the file is linked already; name the .o file that was compiled")]
     Linked,
     /// Code of another processor.
-    #[error("the object is for another machine; x86-64 and AArch64 are known")]
+    #[error("the object is for another machine; x86-64, AArch64 and RISC-V 64 are known")]
     OtherMachine,
     /// The record does not lie inside initialised data.
     #[error("the module record `{MODULE_RECORD}` does not lie in the object's data")]
@@ -133,6 +133,8 @@ fn target_of_number(machine: u16) -> Option<Target> {
     match machine {
         object::elf::EM_X86_64 => Some(Target::X86_64),
         object::elf::EM_AARCH64 => Some(Target::AArch64),
+        // Of 64 bits, or it would not be read by this.
+        object::elf::EM_RISCV => Some(Target::RiscV64),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The machine that code is for: x86-64 or AArch64 Linux, any processor of that kind.
+//! The machine that code is for: x86-64, AArch64 or RISC-V 64 Linux, any processor of that kind.
 //!
 //! Fixed addresses, the way to the thread's context and the frames that the stack walker knows are those of one machine. So
 //! [`adopt`] refuses a module for any other, by name, before a pass could be confused by it. A module that names no target
@@ -26,15 +26,21 @@ pub enum Target {
     X86_64,
     /// 64-bit Arm under Linux.
     AArch64,
+    /// 64-bit RISC-V under Linux, with the extensions that distributions are compiled for (rv64gc, lp64d).
+    RiscV64,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Target; 2] = [Target::X86_64, Target::AArch64];
+    pub const ALL: [Target; 3] = [Target::X86_64, Target::AArch64, Target::RiscV64];
 
     /// The machine that this process runs on. (The runtime below compiles for no others.)
     pub fn host() -> Target {
-        if std::env::consts::ARCH == "aarch64" { Target::AArch64 } else { Target::X86_64 }
+        match std::env::consts::ARCH {
+            "aarch64" => Target::AArch64,
+            "riscv64" => Target::RiscV64,
+            _ => Target::X86_64,
+        }
     }
 
     /// The triple of modules that name none.
@@ -42,6 +48,7 @@ impl Target {
         match self {
             Target::X86_64 => "x86_64-pc-linux-gnu",
             Target::AArch64 => "aarch64-unknown-linux-gnu",
+            Target::RiscV64 => "riscv64-unknown-linux-gnu",
         }
     }
 
@@ -50,6 +57,16 @@ impl Target {
         match self {
             Target::X86_64 => "x86_64-unknown-linux-gnu",
             Target::AArch64 => "aarch64-unknown-linux-gnu",
+            Target::RiscV64 => "riscv64gc-unknown-linux-gnu",
+        }
+    }
+
+    /// The triple in the names of Debian's cross compilers.
+    pub(crate) fn gnu_triple(self) -> &'static str {
+        match self {
+            Target::X86_64 => "x86_64-linux-gnu",
+            Target::AArch64 => "aarch64-linux-gnu",
+            Target::RiscV64 => "riscv64-linux-gnu",
         }
     }
 
@@ -58,6 +75,15 @@ impl Target {
         match self {
             Target::X86_64 => "x86-64",
             Target::AArch64 => "generic",
+            Target::RiscV64 => "generic-rv64",
+        }
+    }
+
+    /// Features beyond the processor's own. On RISC-V the linker must not shorten code behind return addresses.
+    fn features(self) -> &'static str {
+        match self {
+            Target::X86_64 | Target::AArch64 => "",
+            Target::RiscV64 => "+m,+a,+f,+d,+c,+zicsr,+zifencei,-relax",
         }
     }
 
@@ -66,6 +92,7 @@ impl Target {
         match self {
             Target::X86_64 => "x86-64",
             Target::AArch64 => "AArch64",
+            Target::RiscV64 => "RISC-V",
         }
     }
 
@@ -74,6 +101,7 @@ impl Target {
         match self {
             Target::X86_64 => Layout::X86_64,
             Target::AArch64 => Layout::AARCH64,
+            Target::RiscV64 => Layout::RISCV64,
         }
     }
 
@@ -82,6 +110,7 @@ impl Target {
         match self {
             Target::X86_64 => stack_roots::Machine::X86_64,
             Target::AArch64 => stack_roots::Machine::AArch64,
+            Target::RiscV64 => stack_roots::Machine::RiscV64,
         }
     }
 
@@ -101,6 +130,7 @@ impl Target {
         match triple.split('-').next()? {
             "x86_64" | "amd64" | "x86_64h" => Some(Target::X86_64),
             "aarch64" | "arm64" => Some(Target::AArch64),
+            "riscv64" | "riscv64gc" => Some(Target::RiscV64),
             _ => None,
         }
     }
@@ -136,7 +166,8 @@ impl std::str::FromStr for Target {
 }
 
 /// What works.
-const SUPPORTED: &str = "x86_64 and aarch64 Linux work (x86_64-unknown-linux-gnu, aarch64-unknown-linux-gnu)";
+const SUPPORTED: &str = "x86_64, aarch64 and riscv64 Linux work (x86_64-unknown-linux-gnu, aarch64-unknown-linux-gnu, \
+    riscv64gc-unknown-linux-gnu)";
 
 /// Processors for which LLVM writes no stack maps, by how their names begin.
 const WITHOUT_STACK_MAPS: [(&str, &str); 20] = [
@@ -169,8 +200,6 @@ fn reason_against(triple: &str) -> String {
         WITHOUT_STACK_MAPS.iter().find(|(name, _)| triple.starts_with(name) || triple == name.trim_end_matches('-'));
     let reason = if let Some((_, processor)) = processor {
         format!("LLVM writes no stack maps for {processor}, so roots on the stack could not be found")
-    } else if triple.starts_with("riscv64") {
-        "the runtime has no shims and no walk for RISC-V yet".to_owned()
     } else if has(&["darwin", "macos", "apple", "ios"]) {
         "the runtime is not ported to macOS (docs/port/platforms.md says what is missing)".to_owned()
     } else if has(&["windows", "win32", "mingw", "cygwin"]) {
@@ -236,6 +265,7 @@ pub(crate) fn initialize(target: Target) {
     match target {
         Target::X86_64 => Processor::initialize_x86(&InitializationConfig::default()),
         Target::AArch64 => Processor::initialize_aarch64(&InitializationConfig::default()),
+        Target::RiscV64 => Processor::initialize_riscv(&InitializationConfig::default()),
     }
 }
 
@@ -252,7 +282,7 @@ pub fn machine_of(target: Target, level: Level) -> Result<TargetMachine, TargetE
     let (reloc, model) = (RelocMode::PIC, CodeModel::Small);
     let machine = Processor::from_triple(&triple)
         .map_err(|error| unavailable(error.to_string()))?
-        .create_target_machine(&triple, target.processor(), "", level.code_generation(), reloc, model)
+        .create_target_machine(&triple, target.processor(), target.features(), level.code_generation(), reloc, model)
         .ok_or_else(|| unavailable("no such target machine".into()))?;
     // SAFETY: the machine was just made and nothing else uses it.
     unsafe { LLVMSetTargetMachineGlobalISel(machine.as_mut_ptr(), 0) };
@@ -322,6 +352,9 @@ mod tests {
         for ours in ["aarch64-unknown-linux-gnu", "aarch64-linux-gnu", "arm64-unknown-linux-musl"] {
             assert_eq!(Target::of_triple(ours), Some(Target::AArch64), "{ours}");
         }
+        for ours in ["riscv64gc-unknown-linux-gnu", "riscv64-unknown-linux-gnu", "riscv64-linux-musl"] {
+            assert_eq!(Target::of_triple(ours), Some(Target::RiscV64), "{ours}");
+        }
         for ours in ["x86_64", "x86_64-unknown-unknown", "x86_64-unknown-unknown-elf", "amd64-pc-unknown"] {
             assert_eq!(Target::of_bare_triple(ours), Some(Target::X86_64), "{ours}");
         }
@@ -333,6 +366,9 @@ mod tests {
             "x86_64-pc-linux-gnux32",
             "aarch64-unknown-linux-gnu_ilp32",
             "aarch64_be-unknown-linux-gnu",
+            "riscv64be-unknown-linux-gnu",
+            "riscv32gc-unknown-linux-gnu",
+            "riscv64gc-unknown-none-elf",
             "i686-pc-linux-gnu",
         ] {
             assert!(Target::of_triple(other).is_none() && Target::of_bare_triple(other).is_none(), "{other}");
@@ -352,12 +388,12 @@ mod tests {
         ] {
             let refused = triple.parse::<Target>().expect_err(triple);
             let expected = format!("LLVM writes no stack maps for {name}");
-            assert!(refused.contains(&expected) && refused.contains("aarch64 Linux work"), "{refused}");
+            assert!(refused.contains(&expected) && refused.contains("aarch64 and riscv64 Linux work"), "{refused}");
         }
         for (triple, why) in [
             ("aarch64-apple-darwin", "not ported to macOS"),
             ("x86_64-pc-windows-msvc", "not ported to Windows"),
-            ("riscv64gc-unknown-linux-gnu", "RISC-V"),
+            ("riscv32gc-unknown-linux-gnu", "not ported to it"),
             ("x86_64-unknown-freebsd", "not ported to it"),
         ] {
             let refused = triple.parse::<Target>().expect_err(triple);

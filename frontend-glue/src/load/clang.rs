@@ -74,7 +74,10 @@ pub(crate) fn has_lld(clang: &OsString) -> bool {
 
 /// The words by which clang compiles or links for `target`; none for the host.
 pub(crate) fn target_words(target: Target) -> Vec<String> {
-    if target == Target::host() { Vec::new() } else { vec![format!("--target={}", target.triple())] }
+    let named = (target != Target::host()).then(|| format!("--target={}", target.triple()));
+    // The linker would shorten code behind return addresses. (`emit::target` says the same of code that is made here.)
+    let relaxed = (target == Target::RiscV64).then(|| "-mno-relax".to_owned());
+    named.into_iter().chain(relaxed).collect()
 }
 
 fn is_right_version(name: &OsString) -> bool {

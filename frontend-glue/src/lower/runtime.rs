@@ -139,7 +139,7 @@ pub(super) fn context_field(builder: &Builder, access: ContextAccess, field: u32
             let distance = offset.wrapping_add(i64::from(field)) as u64;
             match Target::of(module) {
                 Target::X86_64 => builder.cast(Opcode::LLVMIntToPtr, builder.i64(distance), module.pointer_in(FS)),
-                Target::AArch64 => {
+                Target::AArch64 | Target::RiscV64 => {
                     let find = module.intrinsic("llvm.thread.pointer", &[module.pointer()]);
                     let thread = builder.call(find.value_type(), find, &[]);
                     builder.offset(thread, distance)

@@ -2,6 +2,7 @@
 //! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls.
 
 use super::Mitigation;
+use crate::emit::target::Target;
 use crate::llvm::Value;
 use crate::llvm::call::{Call, Position};
 
@@ -15,6 +16,7 @@ pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {
         function.set_attribute("uwtable", 2);
     }
     touch_every_page(function);
+    keep_frames_known(function);
     leave_return_addresses_plain(function);
     let has_musttail = || function.calls().any(Call::is_musttail);
     if without != Some(Mitigation::TailCallsOutOfLine) && has_musttail() {
@@ -23,14 +25,27 @@ pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {
     }
 }
 
-/// A walk reads return addresses and replaces one while it pauses: they are neither signed nor kept twice (AArch64's PAC, and a
+/// A walk reads return addresses and replaces one while it pauses: they are neither signed nor kept twice (AArch64's PAC, RISC-V's Zicfiss, and a
 /// shadow call stack). Code without roots may do either; unwind tables tell.
 fn leave_return_addresses_plain(function: Value) {
     if function.string_attribute("sign-return-address").is_some() {
         function.set_string_attribute("sign-return-address", "none");
     }
     function.remove_string_attribute("ptrauth-returns");
+    function.remove_string_attribute("hw-shadow-stack");
     function.remove_attribute(Position::Function, "shadowcallstack");
+}
+
+/// Features of RISC-V under which a walk would not know a frame: registers that a call or one instruction saves are not in the size that
+/// LLVM writes to the stack map, nor are vectors that it keeps on the stack. And the linker shortens no code (`emit::target`).
+fn keep_frames_known(function: Value) {
+    const FEATURES: &str = "target-features";
+    const WITHOUT: &str = "-relax,-save-restore,-zcmp,-xqccmp,-zve32x";
+    let is_riscv = Target::of(function.module()) == Target::RiscV64;
+    // Without the attribute the features are those of the machine that compiles, which `emit::target` names.
+    if let Some(features) = function.string_attribute(FEATURES).filter(|_| is_riscv) {
+        function.set_string_attribute(FEATURES, &format!("{features},{WITHOUT}"));
+    }
 }
 
 /// A large frame touches each of its pages: it cannot step over the guard page into other memory. A frontend's value

@@ -29,10 +29,12 @@ mod own_calls;
 pub(crate) mod passed_globals;
 mod raw_fills;
 mod raw_stores;
+mod variadic_calls;
 pub(crate) mod writes;
 
 use crate::analysis::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
+use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::roots::rooted_variable;
@@ -130,7 +132,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         return check.findings;
     }
     let managed: HandleSet<Value> = managed_functions(module, gc_names).into_iter().collect();
-    let target = crate::emit::target::Target::of(module);
+    let target = Target::of(module);
     let any_managed = !managed.is_empty();
     let is_taken = any_managed || foreign::has_statepoints(module, gc_names) && foreign::allocates(module);
     if any_managed {
@@ -147,6 +149,9 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
             check.findings.extend(asked_safepoints::misspelt(name, function));
+        }
+        if is_taken && target == Target::RiscV64 {
+            check.findings.extend(variadic_calls::errors(name, function, &check.callees));
         }
         check.function(function, is_taken, managed.contains(&function));
     }

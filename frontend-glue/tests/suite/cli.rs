@@ -11,6 +11,7 @@ mod machine;
 mod managed;
 mod mixed;
 mod plans;
+mod riscv;
 mod run;
 mod size;
 mod toolchain;

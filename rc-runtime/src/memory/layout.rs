@@ -15,6 +15,17 @@
 //! 0x7f_ffff_ffff   the end
 //! ```
 //!
+//! RISC-V kernels give 38 bits (Sv39, whose other half is the kernel's), 47 or 56. The layout there is that of AArch64 with all distances
+//! halved, and the heap with them:
+//!
+//! ```text
+//! 0x08_0000_0000   numbers of records         32 GiB
+//! 0x10_0000_0000   objects                    64 GiB
+//! 0x20_0000_0000   the other side tables      12 GiB
+//! 0x2a_aaaa_a000   a position independent program, libraries, stacks
+//! 0x3f_ffff_ffff   the end
+//! ```
+//!
 //! The heap's span is a power of two and its base a multiple of it, so that a shift and a comparison tell an object.
 
 /// Bits of a type id.
@@ -68,6 +79,21 @@ impl Layout {
         mark: 0x45_4000_0000,
         block_info: 0x45_8000_0000,
         types: 0x45_9000_0000,
+    };
+
+    /// Of RISC-V: 38 bits.
+    pub const RISCV64: Layout = Layout {
+        heap_base: 0x10_0000_0000,
+        heap_span: 1 << 36,
+        records: 0x08_0000_0000,
+        counts: 0x20_0000_0000,
+        trial: 0x21_0000_0000,
+        live: 0x22_0000_0000,
+        buffered: 0x22_4000_0000,
+        unlogged: 0x22_8000_0000,
+        mark: 0x22_a000_0000,
+        block_info: 0x22_c000_0000,
+        types: 0x22_c800_0000,
     };
 
     const fn spread(heap_base: u64, tables: u64, shift: u32) -> Layout {
@@ -134,7 +160,7 @@ mod tests {
 
     #[test]
     fn parts_of_the_largest_heap_do_not_overlap() {
-        for layout in [Layout::X86_64, Layout::AARCH64] {
+        for layout in [Layout::X86_64, Layout::AARCH64, Layout::RISCV64] {
             let mut parts = layout.parts(layout.heap_span).to_vec();
             parts.push((layout.types, 16 << TYPE_ID_BITS));
             parts.sort_unstable();
@@ -145,13 +171,21 @@ mod tests {
         }
     }
 
-    #[test]
-    fn layout_of_aarch64_leaves_the_kernels_places_alone_where_addresses_have_39_bits() {
-        let layout = Layout::AARCH64;
+    /// Whether all parts of the largest heap lie between these addresses.
+    fn lies_between(layout: Layout, lowest: u64, highest: u64) -> bool {
         let mut parts = layout.parts(layout.heap_span).to_vec();
         parts.push((layout.types, 16 << TYPE_ID_BITS));
-        // Linux: ELF_ET_DYN_BASE is two thirds of the address space; qemu's is 0x55_0000_0000.
-        let (lowest, highest) = (16 << 30, 0x55_0000_0000);
-        assert!(parts.iter().all(|&(base, bytes)| base >= lowest && base + bytes <= highest), "{parts:#x?}");
+        parts.iter().all(|&(base, bytes)| base >= lowest && base + bytes <= highest)
+    }
+
+    // Linux: ELF_ET_DYN_BASE is two thirds of the address space; qemu's for AArch64 is 0x55_0000_0000, for RISC-V 0x40_0000_0000.
+    #[test]
+    fn layout_of_aarch64_leaves_the_kernels_places_alone_where_addresses_have_39_bits() {
+        assert!(lies_between(Layout::AARCH64, 16 << 30, 0x55_0000_0000));
+    }
+
+    #[test]
+    fn layout_of_riscv_leaves_the_kernels_places_alone_where_addresses_have_38_bits() {
+        assert!(lies_between(Layout::RISCV64, 16 << 30, (1 << 38) / 3 * 2));
     }
 }

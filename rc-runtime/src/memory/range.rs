@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// The addresses of this process.
 const LAYOUT: Layout = match arch::ADDRESS_BITS {
     39 => Layout::AARCH64,
+    38 => Layout::RISCV64,
     _ if cfg!(tally_tsan) => Layout::X86_64_TSAN,
     _ => Layout::X86_64,
 };

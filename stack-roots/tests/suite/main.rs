@@ -4,6 +4,7 @@ mod damaged_maps;
 mod damaged_sections;
 mod damaged_tables;
 mod frames_of_aarch64;
+mod frames_of_riscv64;
 mod native_frames;
 
 tally_kit::counting_allocator!();

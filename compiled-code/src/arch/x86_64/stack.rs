@@ -252,6 +252,11 @@ global_asm!(
     finished = sym tally_stack_finished,
 );
 
+/// Where a start routine returns to, if no unwind table leads beyond. The C library has tables here.
+pub(crate) fn untabled_thread_start() -> Option<u64> {
+    None
+}
+
 /// The registers at a fault: pc, sp and fp.
 pub(crate) fn registers_at(context: &libc::ucontext_t) -> [u64; 3] {
     let register = |index: c_int| context.uc_mcontext.gregs[index as usize] as u64;

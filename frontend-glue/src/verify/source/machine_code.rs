@@ -35,10 +35,11 @@ fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> boo
     let mut fine: HandleSet<Type> = HandleSet::default();
     let target = Target::of(module);
     let message = |of: Type| format!("the type {}, which has no {} code", of.print(), target.name());
-    // AArch64 has registers for scalable vectors, but a walk that pauses would not keep a result there.
+    // AArch64 and RISC-V have registers for scalable vectors, but a walk that pauses would not keep a result there.
     let help = match target {
         Target::X86_64 => "compile for x86-64",
         Target::AArch64 => "compile without scalable vectors (SVE)",
+        Target::RiscV64 => "compile without scalable vectors (the V extension)",
     };
     for function in module.functions().filter(|function| function.has_body()) {
         let fault = |value: Value, of: Type| Diagnostic::at(name, value, message(of)).help(help);

@@ -1,19 +1,23 @@
 #!/bin/sh
-# `tally` for suites that are run on AArch64 by an emulator: what it would run it builds for AArch64 and has qemu run, and the
-# executables that it builds are scripts that do so.
+# `tally` for suites whose programs an emulator runs: what it would run it builds for the machine EMULATED (aarch64 or riscv64) and
+# has qemu run, and the executables that it builds are scripts that do so.
 #
-# `cargo xtask aarch64` names this script to the suites (kit/src/tally_command.rs); AARCH64_TALLY is the real command. Options of a
+# TALLY_COMMAND names this script to the suites (kit/src/tally_command.rs); EMULATED_TALLY is the real command. Options of a
 # run become the variables that executables read.
 set -f
-tally=${AARCH64_TALLY:?the command tally of the host}
-target=aarch64-unknown-linux-gnu
-qemu="qemu-aarch64-static -L ${AARCH64_ROOT:-/usr/aarch64-linux-gnu}"
+tally=${EMULATED_TALLY:?the command tally of the host}
+machine=${EMULATED:?the machine: aarch64 or riscv64}
+case $machine in
+riscv64) target=riscv64gc-unknown-linux-gnu ;;
+*) target=$machine-unknown-linux-gnu ;;
+esac
+qemu="qemu-$machine-static -L ${EMULATED_ROOT:-/usr/$machine-linux-gnu}"
 
 # A script in the place of an executable, which is beside it.
 wrap() {
     [ -f "$1" ] || return 0
-    mv "$1" "$1.aarch64"
-    printf '#!/bin/sh\nexec %s -0 "$0" "$0.aarch64" "$@"\n' "$qemu" >"$1"
+    mv "$1" "$1.emulated"
+    printf '#!/bin/sh\nexec %s -0 "$0" "$0.emulated" "$@"\n' "$qemu" >"$1"
     chmod +x "$1"
 }
 

@@ -1,21 +1,22 @@
-//! `cargo xtask aarch64`: programs compiled for AArch64, run by an emulator.
+//! `cargo xtask aarch64` and `cargo xtask riscv64`: programs compiled for another machine, run by an **emulator**.
 //!
-//! Builds `tally` and the runtime for `aarch64-unknown-linux-gnu`, and runs programs under qemu's user mode, which needs
+//! Builds `tally`, and the runtime for that machine, and runs programs under qemu's user mode, which needs
 //! neither a machine nor an image of that kind: a few examples and workloads under every plan and zeal. `--all` runs every example and the
 //! programs about coroutines in more ways, and all workloads against their hand-freed twins. What
-//! tests expect of the command itself is the same on every machine and is not asked again; the compiler runs on the host. The JIT needs an
-//! AArch64 host.
+//! tests expect of the command itself is the same on every machine and is not asked again; the compiler runs on the host. The JIT needs a
+//! host of that kind.
 //!
-//! The suites of `frontend-glue` and `tests` can run their programs there as well (`kit/on_aarch64.sh`).
+//! The suites of `frontend-glue` and `tests` can run their programs there as well (`kit/emulated.sh`).
 
 use crate::bench::build::{HAND_FREED_WORKLOADS, WORKLOADS};
 use crate::bench::compare;
 use crate::failure::{Failure, Outcome};
+use crate::setup::Need;
 use crate::{process, run, setup, tree};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// `cargo xtask aarch64`
+/// `cargo xtask aarch64`, `cargo xtask riscv64`
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Run all programs in all ways: an hour of processor time
@@ -23,10 +24,34 @@ pub struct Arguments {
     all: bool,
 }
 
-const TRIPLE: &str = "aarch64-unknown-linux-gnu";
-/// The folder of the C library and dynamic linker for it.
-const ROOT: &str = "/usr/aarch64-linux-gnu";
-const QEMU: &str = "qemu-aarch64-static";
+/// A machine that an emulator stands for.
+pub struct Emulated {
+    /// Its name in messages.
+    name: &'static str,
+    /// As Rust's tools call it, and `tally build`.
+    triple: &'static str,
+    /// The folder of the C library and dynamic linker for it.
+    root: &'static str,
+    qemu: &'static str,
+    needs: &'static [Need],
+}
+
+pub const AARCH64: Emulated = Emulated {
+    name: "AArch64",
+    triple: "aarch64-unknown-linux-gnu",
+    root: "/usr/aarch64-linux-gnu",
+    qemu: "qemu-aarch64-static",
+    needs: setup::AARCH64,
+};
+
+pub const RISCV64: Emulated = Emulated {
+    name: "RISC-V",
+    triple: "riscv64gc-unknown-linux-gnu",
+    root: "/usr/riscv64-linux-gnu",
+    qemu: "qemu-riscv64-static",
+    needs: setup::RISCV64,
+};
+
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
 /// Programs for every change: what compiled code, walks, destructors, coroutines and weak references need of the machine.
@@ -41,17 +66,18 @@ const PLAIN: Way = &[("TALLY_LEAK_CHECK", "1")];
 const BOUNDED: Way = &[("TALLY_PAUSE_GOAL", "1ms"), ("TALLY_EPOCH_BYTES", "64KiB")];
 
 /// Builds and runs the programs.
-pub fn aarch64(arguments: &Arguments) -> Outcome {
-    setup::ensure(setup::AARCH64)?;
-    _ = Command::new("rustup").args(["target", "add", TRIPLE]).current_dir(tree::root()).status();
+pub fn emulated(machine: &'static Emulated, arguments: &Arguments) -> Outcome {
+    let triple = machine.triple;
+    setup::ensure(machine.needs)?;
+    _ = Command::new("rustup").args(["target", "add", triple]).current_dir(tree::root()).status();
     let tally = run::build_tally()?;
     let mut library = process::cargo();
-    library.args(["build", "--release", "-p", "aot-runtime", "--target", TRIPLE]).env("CARGO_INCREMENTAL", "0");
+    library.args(["build", "--release", "-p", "aot-runtime", "--target", triple]).env("CARGO_INCREMENTAL", "0");
     process::must_succeed(&mut library)?;
-    let folder = tree::release()?.with_file_name("on-aarch64");
+    let folder = tree::release()?.with_file_name(format!("on-{triple}"));
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::step(format!("cannot make {}: {error}", folder.display())))?;
-    let bench = Bench { tally, folder, all: arguments.all };
+    let bench = Bench { machine, tally, folder, all: arguments.all };
     let mut faults = bench.examples()?;
     faults.extend(bench.workloads()?);
     for fault in &faults {
@@ -60,11 +86,12 @@ pub fn aarch64(arguments: &Arguments) -> Outcome {
     if faults.is_empty() {
         Ok(ExitCode::SUCCESS)
     } else {
-        Err(Failure::step(format!("{} runs on AArch64 differ", faults.len())))
+        Err(Failure::step(format!("{} runs on {} differ", faults.len(), machine.name)))
     }
 }
 
 struct Bench {
+    machine: &'static Emulated,
     tally: PathBuf,
     folder: PathBuf,
     all: bool,
@@ -171,7 +198,10 @@ impl Bench {
     fn build(&self, files: &[PathBuf], plan: &str, options: &[&str]) -> Result<PathBuf, Failure> {
         let program = self.folder.join("program");
         let mut build = process::command(&self.tally);
-        build.args(["build", "--no-warnings", "--target", TRIPLE, "--plan", plan]).args(options).args(files);
+        build
+            .args(["build", "--no-warnings", "--target", self.machine.triple, "--plan", plan])
+            .args(options)
+            .args(files);
         process::must_succeed(build.arg("-o").arg(&program))?;
         Ok(program)
     }
@@ -179,7 +209,10 @@ impl Bench {
     /// What a run prints; with its status, and what it complains of, if it ends badly.
     fn output(&self, program: &Path, arguments: &[&str], way: Way) -> String {
         let mut run = process::command("timeout");
-        run.args([SECONDS_MAX, QEMU, "-L", ROOT]).arg(program).args(arguments).envs(way.iter().copied());
+        run.args([SECONDS_MAX, self.machine.qemu, "-L", self.machine.root])
+            .arg(program)
+            .args(arguments)
+            .envs(way.iter().copied());
         match run.output() {
             Err(error) => error.to_string(),
             Ok(output) => {
