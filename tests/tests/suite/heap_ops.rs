@@ -6,7 +6,7 @@ use std::path::Path;
 use tally_kit::damage::budget::each_input;
 use tally_kit::dice::Dice;
 use tally_tests::op_text;
-use tally_tests::setup::setups;
+use tally_tests::setup::{check, setups};
 
 /// Edited programs of one test run.
 const PROGRAMS: u64 = 1000;
@@ -59,4 +59,14 @@ fn edited_programs_agree_with_the_model() {
         inputs += 1;
     });
     assert!(ops > 5 * inputs, "{ops} ops of {inputs} inputs");
+}
+
+/// An ephemeron is logged with its block, loses its key, and then dies in the same epoch: what it held is the log's to release.
+#[test]
+fn ephemeron_in_a_block_that_was_logged_dies_after_its_key() {
+    check(
+        "ring traced x 84 r2\nallocate keyed 0 r2\nallocate pair 0 r4\nflip\nhandle r1\nephemeron r10 = r4 r2\nepoch\nallocate records 0 r0\n\
+         write r0.0 = r10\nwrite r4.0 = r0\npeek-handle 23 r2\nflip\nring link x 1 r0\nallocate pair 0 r4\nweak-called r1 = r4\n\
+         allocate keyed 0 r10\nupgrade r14 = r1.0\ntoggle r15.0 r15 x 6\nflip\nfill r14.0 x 1 = r2\n",
+    );
 }

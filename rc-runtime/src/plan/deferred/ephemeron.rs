@@ -35,16 +35,16 @@ impl Heap {
     /// either, and chains of ephemerons die in one epoch. (It went to the flip's roots: a chain lost one link in an
     /// epoch, and marks found the next alive.) Only while increments are pending it waits there, and goes after the next flip.
     ///
-    /// An ephemeron that the log names gives that the reference: it released it by a write. If it was dead by then, no
-    /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
-    /// before, and the log then released a freed object.)
+    /// An ephemeron that the log names gives that the reference: it releases it by a write. Once it is dead, no mark follows what the
+    /// log says of it, and it may die as late as in this epoch: it held its key by way of others, say. So its value is held until the log
+    /// has been read. (Marks condemned it before, and the log then released a freed object.)
     pub(crate) fn empty_slot_past_the_log(&mut self, ephemeron: ObjectRef, slot: Slot) {
         // SAFETY: [HEADER] a word of a field of that type.
         let value = unsafe { ephemeron.type_info().decode(slot.read()) };
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
         if !clean {
             let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;
-            if ephemeron.count() == 0
+            if ephemeron.is_mature()
                 && let Some(value) = value.filter(was_counted)
             {
                 self.hold_until_flip(value);
