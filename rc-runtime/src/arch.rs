@@ -21,3 +21,27 @@ pub use x86_64::*;
 compile_error!(
     "Tally's context, walker and shims are written for x86-64, AArch64 and RISC-V 64 Linux (docs/port/platforms.md)"
 );
+
+// The context itself, whose address and distance each file finds in its own way.
+std::arch::global_asm!(
+    ".section .tbss.tally_context,\"awT\",@nobits",
+    ".globl tally_context",
+    ".type tally_context,@object",
+    ".size tally_context,832",
+    ".p2align 6",
+    "tally_context:",
+    ".zero 832",
+    ".text",
+);
+
+unsafe extern "C" {
+    /// Of `services::exception`, which names this folder: assembly needs no more than its name.
+    fn tally_guarded_personality();
+    /// Behind the call in `guarded_call`.
+    static tally_guarded_landing: u8;
+}
+
+/// Where `guarded_call` goes on with an exception, which is in its result register.
+pub(crate) fn guarded_landing() -> u64 {
+    &raw const tally_guarded_landing as u64
+}

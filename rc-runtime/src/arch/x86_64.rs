@@ -1,5 +1,6 @@
 //! The thread's context, a call that catches exceptions, time stamps and pages on x86-64.
 
+use super::tally_guarded_personality;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
@@ -8,17 +9,6 @@ pub(crate) const ADDRESS_BITS: u32 = 47;
 
 /// DWARF's number of the register in which a function returns its first word.
 pub const RESULT_REGISTER: c_int = 0;
-
-std::arch::global_asm!(
-    ".section .tbss.tally_context,\"awT\",@nobits",
-    ".globl tally_context",
-    ".type tally_context,@object",
-    ".size tally_context,832",
-    ".p2align 6",
-    "tally_context:",
-    ".zero 832",
-    ".text",
-);
 
 /// The calling thread's context.
 #[inline(always)]
@@ -67,18 +57,6 @@ pub fn prefetch(address: u64) {
 #[inline(always)]
 pub fn page_bytes() -> u64 {
     4096
-}
-
-unsafe extern "C" {
-    /// Of `services::exception`, which names this file: assembly needs no more than its name.
-    fn tally_guarded_personality();
-    /// Behind the call in `guarded_call`.
-    static tally_guarded_landing: u8;
-}
-
-/// Where `guarded_call` goes on with an exception, which is in its result register.
-pub(crate) fn guarded_landing() -> u64 {
-    &raw const tally_guarded_landing as u64
 }
 
 /// Calls `function(argument)`. Returns null when it has returned, else the exception.

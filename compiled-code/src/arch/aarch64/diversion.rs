@@ -8,6 +8,7 @@
 //!
 //! Managed code signs no return addresses (`emit::target` in the lowering), so the words may be replaced.
 
+use super::super::called_by_assembly::{tally_diversion_arrived, tally_diversion_personality};
 use std::arch::global_asm;
 use std::ffi::c_void;
 
@@ -155,12 +156,6 @@ global_asm!(
     arrived = sym tally_diversion_arrived,
     resume = sym _Unwind_Resume,
 );
-
-// Of `stack::diversion`, which names this file: assembly needs no more than their names.
-unsafe extern "C" {
-    fn tally_diversion_arrived();
-    fn tally_diversion_personality();
-}
 
 unsafe extern "C-unwind" {
     fn _Unwind_Resume(exception: *mut c_void) -> !;

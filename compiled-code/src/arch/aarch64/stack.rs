@@ -9,6 +9,7 @@
 //! lower  │ FPCR, 0     ◄── sp, in the record
 //! ```
 
+use super::super::called_by_assembly::{tally_stack_finished, tally_stack_personality, tally_stack_prepare_switch};
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
@@ -312,11 +313,4 @@ pub(crate) fn valgrind(request: u64, first: u64, second: u64) -> u64 {
         );
     }
     answer
-}
-
-// Of `stack::coroutine`, which names this file: assembly needs no more than their names.
-unsafe extern "C" {
-    fn tally_stack_prepare_switch();
-    fn tally_stack_finished();
-    fn tally_stack_personality();
 }

@@ -5,6 +5,7 @@
 //!        │ its frame pointer      pair       = address of the record { fp, pc, … }
 //! ```
 
+use super::super::called_by_assembly::{tally_diversion_arrived, tally_diversion_personality};
 use std::arch::global_asm;
 use std::ffi::c_void;
 
@@ -136,12 +137,6 @@ global_asm!(
     arrived = sym tally_diversion_arrived,
     resume = sym _Unwind_Resume,
 );
-
-// Of `stack::diversion`, which names this file: assembly needs no more than their names.
-unsafe extern "C" {
-    fn tally_diversion_arrived();
-    fn tally_diversion_personality();
-}
 
 unsafe extern "C-unwind" {
     fn _Unwind_Resume(exception: *mut c_void) -> !;

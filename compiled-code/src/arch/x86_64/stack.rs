@@ -11,6 +11,7 @@
 //! Expected cost of a swap: 29 instructions. The jump in place of a return is predicted by its address; a return would
 //! always be taken for one to the stack that was left.
 
+use super::super::called_by_assembly::{tally_stack_finished, tally_stack_personality, tally_stack_prepare_switch};
 use stack_roots::Registers;
 use std::arch::{global_asm, naked_asm};
 use std::ffi::{c_char, c_int, c_void};
@@ -281,11 +282,4 @@ pub(crate) fn valgrind(request: u64, first: u64, second: u64) -> u64 {
         );
     }
     answer
-}
-
-// Of `stack::coroutine`, which names this file: assembly needs no more than their names.
-unsafe extern "C" {
-    fn tally_stack_prepare_switch();
-    fn tally_stack_finished();
-    fn tally_stack_personality();
 }
