@@ -16,7 +16,8 @@ pub(crate) const RESERVED: usize = 512;
 /// Frames that a flip or a snapshot of the deferred plan visits; those below wait for slices.
 pub(crate) const FRAMES_AT_FLIP: usize = 4096;
 
-/// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped.
+/// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped. What has a body here is right for a
+/// source that visits everything at once.
 pub trait RootSource: Debug {
     /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are
     /// lent. If others wait, the program does not come back to one of them before it has been visited: the source calls
@@ -28,13 +29,17 @@ pub trait RootSource: Debug {
     fn lay_down(&mut self, _heap: &mut Heap) {}
 
     /// Visits `frames` more of those that wait.
-    fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
+    fn go_on(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
+        Headway::Done
+    }
 
     /// Whether frames wait.
-    fn has_rest(&self) -> bool;
+    fn has_rest(&self) -> bool {
+        false
+    }
 
     /// A stop of the program begins: frames that wait may have gone since the last.
-    fn note_that_the_program_ran(&mut self);
+    fn note_that_the_program_ran(&mut self) {}
 
     /// A collection that marks everything begins: roots say what their objects are, if objects do not.
     fn mark_begins(&mut self) {}
@@ -48,13 +53,19 @@ pub trait RootSource: Debug {
     }
 
     /// Returns what the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
-    fn units_walked(&self, heap: &Heap) -> u64;
+    fn units_walked(&self, _heap: &Heap) -> u64 {
+        0
+    }
 
     /// Steps of the unwinder over native frames in all walks so far.
-    fn unwinder_steps(&self) -> u64;
+    fn unwinder_steps(&self) -> u64 {
+        0
+    }
 
     /// One past the end of the stack; 0 where there is none.
-    fn end(&self) -> u64;
+    fn end(&self) -> u64 {
+        0
+    }
 
     /// Visits all frames.
     fn visit(&mut self, heap: &mut Heap, into: &mut RootList) {
@@ -183,24 +194,6 @@ pub struct NoStack;
 impl RootSource for NoStack {
     fn begin(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
         Headway::Done
-    }
-
-    fn go_on(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
-        Headway::Done
-    }
-
-    fn has_rest(&self) -> bool {
-        false
-    }
-
-    fn note_that_the_program_ran(&mut self) {}
-
-    fn units_walked(&self, _heap: &Heap) -> u64 {
-        0
-    }
-
-    fn unwinder_steps(&self) -> u64 {
-        0
     }
 
     fn end(&self) -> u64 {

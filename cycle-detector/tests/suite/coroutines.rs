@@ -51,24 +51,6 @@ impl RootSource for Stack {
         Headway::Done
     }
 
-    fn go_on(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
-        Headway::Done
-    }
-
-    fn has_rest(&self) -> bool {
-        false
-    }
-
-    fn note_that_the_program_ran(&mut self) {}
-
-    fn units_walked(&self, _heap: &Heap) -> u64 {
-        0
-    }
-
-    fn unwinder_steps(&self) -> u64 {
-        0
-    }
-
     fn end(&self) -> u64 {
         0
     }

@@ -98,14 +98,8 @@ impl RootSource for Source {
         self.0.waits.get().is_some()
     }
 
-    fn note_that_the_program_ran(&mut self) {}
-
     fn units_walked(&self, heap: &Heap) -> u64 {
         heap.statistics.frames_walked + heap.statistics.roots_walked
-    }
-
-    fn unwinder_steps(&self) -> u64 {
-        0
     }
 
     fn end(&self) -> u64 {
