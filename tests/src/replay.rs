@@ -78,19 +78,43 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// All counts, in the order of the fields.
+    pub fn counts(self) -> [u64; 9] {
+        let Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        } = self;
+        [objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused, switches]
+    }
+
+    /// The inverse.
+    pub fn of_counts(counts: [u64; 9]) -> Summary {
+        let [objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused, switches] =
+            counts;
+        Summary {
+            objects,
+            comparisons,
+            objects_compared,
+            out_of_memory,
+            finalized,
+            called,
+            upgraded,
+            refused,
+            switches,
+        }
+    }
+
     /// The sum of two runs.
     pub fn plus(self, other: Summary) -> Summary {
-        Summary {
-            objects: self.objects + other.objects,
-            comparisons: self.comparisons + other.comparisons,
-            objects_compared: self.objects_compared + other.objects_compared,
-            out_of_memory: self.out_of_memory + other.out_of_memory,
-            finalized: self.finalized + other.finalized,
-            called: self.called + other.called,
-            upgraded: self.upgraded + other.upgraded,
-            refused: self.refused + other.refused,
-            switches: self.switches + other.switches,
-        }
+        let (mine, others) = (self.counts(), other.counts());
+        Summary::of_counts(std::array::from_fn(|place| mine[place] + others[place]))
     }
 }
 

@@ -134,59 +134,17 @@ impl Tally {
 
     /// The line in which a worker reports it.
     fn line(self, setup: &str) -> String {
-        let Summary {
-            objects,
-            comparisons,
-            objects_compared,
-            out_of_memory,
-            finalized,
-            called,
-            upgraded,
-            refused,
-            switches,
-        } = self.summary;
-        let numbers = [
-            self.ops,
-            objects,
-            comparisons,
-            objects_compared,
-            out_of_memory,
-            finalized,
-            called,
-            upgraded,
-            refused,
-            switches,
-        ];
-        format!("done {setup} {}", numbers.map(|number| number.to_string()).join(" "))
+        let numbers = std::iter::once(self.ops).chain(self.summary.counts());
+        let words: Vec<String> = numbers.map(|number| number.to_string()).collect();
+        format!("done {setup} {}", words.join(" "))
     }
 
     /// Reads the setup and the work done in it from such a line.
     fn read(line: &str) -> Option<(&str, Tally)> {
         let (setup, numbers) = line.strip_prefix("done ")?.split_once(' ')?;
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
-        let [
-            ops,
-            objects,
-            comparisons,
-            objects_compared,
-            out_of_memory,
-            finalized,
-            called,
-            upgraded,
-            refused,
-            switches,
-        ] = numbers.try_into().ok()?;
-        let summary = Summary {
-            objects,
-            comparisons,
-            objects_compared,
-            out_of_memory,
-            finalized,
-            called,
-            upgraded,
-            refused,
-            switches,
-        };
+        let (&ops, counts) = numbers.split_first()?;
+        let summary = Summary::of_counts(counts.try_into().ok()?);
         Some((setup, Tally { ops, summary }))
     }
 }
@@ -232,17 +190,8 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
         let Summary { comparisons, finalized, switches, .. } = summary;
         println!("{setup:30} {ops:9} ops, {comparisons} comparisons, {finalized} finalizers, {switches} switches");
     }
-    let Summary {
-        objects,
-        comparisons,
-        objects_compared,
-        out_of_memory,
-        finalized,
-        called,
-        upgraded,
-        refused,
-        switches,
-    } = total.summary;
+    let [objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused, switches] =
+        total.summary.counts();
     println!(
         "{objects} objects, {comparisons} comparisons of {objects_compared} objects, {out_of_memory} allocations refused, \
          {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead; \
