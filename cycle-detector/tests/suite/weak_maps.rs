@@ -3,6 +3,7 @@
 mod bonds;
 mod growth;
 mod keys;
+mod risen;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -59,6 +60,10 @@ unsafe extern "C-unwind" fn keep_map(_keeper: *mut c_void) {
         m.write(holder, holder.slot(0), map.address());
     });
     assert!(kept.is_some());
+}
+
+fn records(m: &mut Mutator) -> usize {
+    m.heap().services.specials.objects().count()
 }
 
 fn rooted(m: &mut Mutator, descriptor: &'static TypeDescriptor) -> ObjectRef {

@@ -393,3 +393,16 @@ impl Specials {
 fn number_cell(object: ObjectRef) -> *mut u32 {
     record_cell(object.address() - HEADER_BYTES)
 }
+
+/// What stands in the table for a special object: a kind and a number, which may be out of date.
+#[inline(always)]
+fn word_in_table(object: ObjectRef) -> u32 {
+    // SAFETY: [MAPPED] the table is mapped wherever objects lie.
+    unsafe { *number_cell(object) }
+}
+
+#[inline(always)]
+fn set_word_in_table(object: ObjectRef, word: u32) {
+    // SAFETY: [MAPPED] the table is mapped wherever objects lie.
+    unsafe { *number_cell(object) = word };
+}

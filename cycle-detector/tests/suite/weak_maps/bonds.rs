@@ -1,35 +1,21 @@
 //! Values of weak maps that have no record, keys of maps where both are weak, and what gives them one.
 
-use super::{FINALIZED, FINALIZERS, MAPS, NODE, SEEN, for_all_heaps, map, rooted};
+use super::risen::RISEN;
+use super::{FINALIZED, FINALIZERS, MAPS, NODE, SEEN, for_all_heaps, map, records, rooted};
 use std::cell::Cell;
-use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak_map::WeakMode;
-use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::{in_finalizer, new_mutator, nothing_is_left, set};
+use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::{new_mutator, nothing_is_left, set};
 
 const WEAK_VALUES: [WeakMode; 2] = [WeakMode::Values, WeakMode::Both];
-
-// SAFETY: `rise` takes any object of the type.
-static RISEN: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Risen", 24, &[]).finalized(rise) };
-
-/// A root holds the object again.
-unsafe extern "C-unwind" fn rise(object: *mut c_void) {
-    // SAFETY: [HEADER] the object that is finalized.
-    let object = unsafe { ObjectRef::from_address(object as u64) };
-    _ = in_finalizer(|m| _ = m.push_root(Some(object)));
-}
 
 fn let_go(m: &mut Mutator, top: usize) {
     m.truncate_roots(top);
     m.collect();
     m.collect();
-}
-
-fn records(m: &mut Mutator) -> usize {
-    m.heap().services.specials.objects().count()
 }
 
 fn bonds(m: &mut Mutator) -> u32 {

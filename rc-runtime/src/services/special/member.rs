@@ -11,7 +11,7 @@
 //! dead objects by their records pass over such a key: every entry that is alive and has a dead key is held back by that mark and emptied.
 //! A dead map takes itself out of its keys before anything of it is released, in slices. `[BOUND]`
 
-use super::{KIND, LastTable, MEMBER, SLOT_UNITS, number_cell};
+use super::{KIND, LastTable, MEMBER, SLOT_UNITS, set_word_in_table, word_in_table};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::services::weak::WeakKind;
@@ -24,8 +24,7 @@ impl Heap {
         if !key.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        let number = unsafe { *number_cell(key) };
+        let number = word_in_table(key);
         if number & KIND == MEMBER { u64::from(number & !KIND) } else { 0 }
     }
 
@@ -62,8 +61,7 @@ impl Heap {
         } else if !self.is_special_without_number(key) {
             return false;
         }
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(key) = MEMBER | number as u32 };
+        set_word_in_table(key, MEMBER | number as u32);
         // It is not listed: nothing is to be done when it dies before its key.
         entry.add_flags(flag::SPECIAL);
         true
@@ -77,8 +75,7 @@ impl Heap {
 
     /// The object is the key of no entry any more; it has no record.
     pub(crate) fn leave_map(&mut self, key: ObjectRef) {
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(key) = 0 };
+        set_word_in_table(key, 0);
         self.tidy_special(key);
     }
 

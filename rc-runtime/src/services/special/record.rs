@@ -1,6 +1,8 @@
 //! Records of special objects are found, made and tidied.
 
-use super::{AWAITS_FINALIZER, CONDEMNED, FADES, KIND, LONE, Rest, Special, number_cell};
+use super::{
+    AWAITS_FINALIZER, CONDEMNED, FADES, KIND, LONE, Rest, Special, number_cell, set_word_in_table, word_in_table,
+};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::{ObjectRef, flag};
@@ -23,9 +25,8 @@ impl Heap {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie. A number that is out of date names a record of
-        // another object, or none.
-        let number = unsafe { *number_cell(object) };
+        // A number that is out of date names a record of another object, or none.
+        let number = word_in_table(object);
         if self.services.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
             number
         } else {
@@ -50,8 +51,7 @@ impl Heap {
     #[inline(always)]
     fn insert_record(&mut self, record: Special, object: ObjectRef) -> u32 {
         let number = self.services.specials.records.insert(record);
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(object) = number };
+        set_word_in_table(object, number);
         number
     }
 
@@ -78,8 +78,7 @@ impl Heap {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        let number = unsafe { *number_cell(object) };
+        let number = word_in_table(object);
         let link = number & !KIND;
         let is_its = |link: &Link| link.holder_address() == object.address();
         if number & KIND == LONE && self.services.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
@@ -87,8 +86,7 @@ impl Heap {
 
     /// The object has no record, and this one weak slot; 0: none any more.
     pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
+        set_word_in_table(object, if link == 0 { 0 } else { LONE | link });
     }
 
     /// The first link of the weak slots that lie in the object; 0: there is none.
@@ -107,8 +105,7 @@ impl Heap {
 
     /// Fetches the record or the only slot itself.
     pub(crate) fn prefetch_first_slot(&self, object: ObjectRef) {
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        let number = unsafe { *number_cell(object) };
+        let number = word_in_table(object);
         match number & KIND {
             0 => self.services.specials.records.prefetch(number),
             LONE => self.services.specials.links.prefetch(number & !KIND),

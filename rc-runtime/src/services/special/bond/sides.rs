@@ -1,6 +1,6 @@
 //! Weak sides of entries enter bonds, and leave them. `[WEAK]`
 
-use super::super::{BOND, KIND, SLOT_UNITS, number_cell};
+use super::super::{BOND, KIND, SLOT_UNITS, set_word_in_table, word_in_table};
 use super::{Bond, MAP_MAX};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag};
@@ -15,8 +15,7 @@ impl Heap {
         if !object.has(flag::SPECIAL) {
             return 0;
         }
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        let number = unsafe { *number_cell(object) };
+        let number = word_in_table(object);
         if number & KIND != BOND {
             return 0;
         }
@@ -49,8 +48,7 @@ impl Heap {
             0 => self.services.specials.bonds.insert(Bond::new(entry, map)),
             number => number,
         };
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(object) = BOND | number };
+        set_word_in_table(object, BOND | number);
         if builtin::is_told_when_cleared(entry) {
             self.note_told_by_bond(entry);
         }
@@ -73,8 +71,7 @@ impl Heap {
         let number = BOND | self.services.specials.bonds.insert(Bond::new(entry, map));
         for object in sides.into_iter().flatten() {
             self.note_special(object);
-            // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-            unsafe { *number_cell(object) = number };
+            set_word_in_table(object, number);
         }
         true
     }
@@ -96,8 +93,7 @@ impl Heap {
         // SAFETY: [WEAK] a side that a bond knows is an object.
         let object = unsafe { ObjectRef::from_address(slot.read()) };
         slot.store(0);
-        // SAFETY: [MAPPED] the table is mapped wherever objects lie.
-        unsafe { *number_cell(object) = 0 };
+        set_word_in_table(object, 0);
         if other_side(entry, slot).is_none_or(|other| self.bond_by_side(entry, other) != number) {
             self.services.specials.bonds.remove(number);
         }
