@@ -8,6 +8,8 @@ pub(crate) enum Progress {
     Idle,
     /// The passes of its first flip; the young have been judged.
     Epoch,
+    /// The passes of a second one, for what the first passes let go of with dead keys, but held until then.
+    SecondEpoch,
     /// Its mark.
     Mark,
     /// The passes of its last flip.

@@ -42,7 +42,7 @@ struct Arguments {
     /// Longest program.
     #[arg(long, default_value_t = 3000)]
     longest: usize,
-    /// Only this setup instead of all in turn.
+    /// Only this setup instead of all in turn; with `--run`, instead of the file's.
     #[arg(long)]
     setup: Option<String>,
     /// Only programs about this, such as `stacks`, instead of all in turn.
@@ -64,7 +64,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = if let Some(place) = &arguments.run {
-        replay(place)
+        replay(place, arguments.setup.as_deref())
     } else if let Some(place) = &arguments.shrink {
         shrink_file(place).map(|()| FOUND)
     } else if let Some(count) = arguments.worker {
@@ -78,10 +78,14 @@ fn main() -> ExitCode {
     })
 }
 
+fn named(setup: &str) -> Result<Setup, String> {
+    Setup::named(setup).ok_or_else(|| format!("no setup is called `{setup}`"))
+}
+
 /// Program number `number` of the seed, and the setup it runs in.
 fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> {
     let setup = match &arguments.setup {
-        Some(name) => Setup::named(name).ok_or_else(|| format!("no setup is called `{name}`"))?,
+        Some(name) => named(name)?,
         None => setups().swap_remove(number as usize % setups().len()),
     };
     // Under zeal every safepoint is an epoch, and every epoch a recount of the heap.
@@ -206,8 +210,9 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
     Ok(0)
 }
 
-fn replay(place: &Path) -> Result<u8, String> {
-    let (setup, ops) = read(place)?;
+fn replay(place: &Path, instead: Option<&str>) -> Result<u8, String> {
+    let (of_file, ops) = read(place)?;
+    let setup = instead.map_or(Ok(of_file), named)?;
     match setup.run(&ops) {
         Ok(summary) => {
             println!("no difference: {summary:?}");

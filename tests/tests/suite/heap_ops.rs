@@ -70,3 +70,12 @@ fn ephemeron_in_a_block_that_was_logged_dies_after_its_key() {
          allocate keyed 0 r10\nupgrade r14 = r1.0\ntoggle r15.0 r15 x 6\nflip\nfill r14.0 x 1 = r2\n",
     );
 }
+
+/// A young key dies while increments are pending: what its ephemeron held waits for the next flip as if held by a root. A cycle that waits
+/// so was alive for the mark of the collection.
+#[test]
+fn cycle_that_an_ephemeron_with_a_dead_young_key_holds_is_collected() {
+    let program = "allocate leaf 0 r2\nring pair x 1 r1\nephemeron r0 = r2 r1\nset r1 = null\nset r2 = null\n";
+    check(&format!("{program}collect\n"));
+    check(&format!("{program}{}", "part\n".repeat(40)));
+}

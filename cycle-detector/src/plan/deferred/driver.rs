@@ -3,6 +3,7 @@
 use crate::plan::bump::tracer::Tracer;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
+use crate::plan::deferred::step::values_wait_for_a_flip;
 use tally_heap::Heap;
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::plan::Rules;
@@ -83,6 +84,10 @@ impl DeferredDriver {
         heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
         self.finish(heap);
         self.run_epoch(heap);
+        if values_wait_for_a_flip(heap) {
+            self.finish(heap);
+            self.run_epoch(heap);
+        }
         // A mark that the epoch's end has started sees the same roots.
         if !self.mark.is_running() {
             self.start_mark(heap);

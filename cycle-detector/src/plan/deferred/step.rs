@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!  Idle ──► Epoch: the unreachable are found by counting, or tried ──► Mark: the rest ──► LastEpoch ──► Idle, true
-//!                                                  what a log named, and the roots of the first flip, are released
+//!             └─► SecondEpoch, if dead keys let go of values ─────────────┘     what a log named, and the
+//!                                                                               roots of the flip, are released
 //! ```
 //!
 //! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer.
@@ -38,7 +39,11 @@ impl DeferredDriver {
                 self.flip(heap);
                 Progress::Epoch
             }
-            Progress::Epoch => {
+            Progress::Epoch if values_wait_for_a_flip(heap) => {
+                self.flip(heap);
+                Progress::SecondEpoch
+            }
+            Progress::Epoch | Progress::SecondEpoch => {
                 self.start_mark(heap);
                 Progress::Mark
             }
@@ -50,4 +55,9 @@ impl DeferredDriver {
         };
         self.progress == Progress::Idle
     }
+}
+
+/// Whether passes let go of what dead keys held, and hold it as if by roots until the next flip: a mark of this one would find it alive.
+pub(super) fn values_wait_for_a_flip(heap: &Heap) -> bool {
+    !heap.services.specials.upgraded.is_empty()
 }
