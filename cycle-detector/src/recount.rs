@@ -1,7 +1,7 @@
 //! Shared by the recounts of the plans: the check that objects of acyclic types are in no cycle, and the wording of
 //! violations; of those with mature objects, which of these are live, and what the counters say of them. `[CANDIDATE]`
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tally_heap::memory::range::LIVE;
 use tally_heap::object::flag;
 use tally_heap::report::violation::Violation;
@@ -18,9 +18,9 @@ pub(crate) fn check_acyclic(objects: &[ObjectRef]) -> Result<(), Violation> {
         object: ObjectRef,
         targets: Vec<ObjectRef>,
     }
-    let mut order: HashMap<ObjectRef, (usize, usize)> = HashMap::new(); // (index, lowest index reachable)
+    let mut order: FxHashMap<ObjectRef, (usize, usize)> = FxHashMap::default(); // (index, lowest index reachable)
     let mut component: Vec<ObjectRef> = vec![];
-    let mut open: HashSet<ObjectRef> = HashSet::new();
+    let mut open: FxHashSet<ObjectRef> = FxHashSet::default();
     let mut path: Vec<Visit> = vec![];
     for &start in objects {
         if order.contains_key(&start) {
@@ -70,7 +70,7 @@ pub(crate) fn check_acyclic(objects: &[ObjectRef]) -> Result<(), Violation> {
     Ok(())
 }
 
-fn lower(order: &mut HashMap<ObjectRef, (usize, usize)>, object: ObjectRef, index: usize) {
+fn lower(order: &mut FxHashMap<ObjectRef, (usize, usize)>, object: ObjectRef, index: usize) {
     if let Some((_, lowest)) = order.get_mut(&object) {
         *lowest = (*lowest).min(index);
     }

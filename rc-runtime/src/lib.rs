@@ -44,6 +44,7 @@ pub mod plan;
 pub mod report;
 pub mod resize;
 pub mod services;
+pub mod shared_map;
 mod turn;
 pub mod type_registry;
 pub mod visit;

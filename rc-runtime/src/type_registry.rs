@@ -19,8 +19,8 @@ use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
+use crate::shared_map::{SharedMap, shared_map};
 use acyclic::may_reach_itself;
-use dashmap::DashMap;
 use lost_code::LostCode;
 pub use reading::{Pairs, Reading, Tracer};
 use smallvec::SmallVec;
@@ -210,7 +210,7 @@ impl TypeInfo {
 }
 
 /// Address of a descriptor → its type, and the descriptor's content: memory of a module that went away may hold another.
-static TYPES: OnceLock<DashMap<u64, (TypeId, DescriptorImage)>> = OnceLock::new();
+static TYPES: OnceLock<SharedMap<u64, (TypeId, DescriptorImage)>> = OnceLock::new();
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 /// Pointer masks of all tagged types described so far.
 static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
@@ -226,8 +226,8 @@ static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
 
 type DescriptorImage = [u64; std::mem::size_of::<TypeDescriptor>() / 8];
 
-fn types() -> &'static DashMap<u64, (TypeId, DescriptorImage)> {
-    TYPES.get_or_init(DashMap::new)
+fn types() -> &'static SharedMap<u64, (TypeId, DescriptorImage)> {
+    TYPES.get_or_init(shared_map)
 }
 
 fn image(descriptor: &TypeDescriptor) -> DescriptorImage {

@@ -67,7 +67,7 @@ impl FrameTables {
     }
 
     fn ordered(mut loaded: Vec<Loaded>) -> FrameTables {
-        loaded.sort_by_key(|loaded| loaded.first);
+        loaded.sort_unstable_by_key(|loaded| loaded.first);
         let mut highest = 0;
         for entry in &mut loaded {
             highest = highest.max(entry.last);

@@ -24,7 +24,7 @@
 use crate::machine::Machine;
 use crate::root_records::{HEADER_OPERANDS, Location, OperandFault, RootSlot};
 use crate::stack_map::{MapLocation, Record};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::ops::RangeInclusive;
 
 /// The roots of a statepoint's record; `None` for a foreign record.
@@ -67,12 +67,12 @@ const SPILLED_BYTES: RangeInclusive<u16> = 8..=128;
 struct Roots {
     machine: Machine,
     list: Vec<RootSlot>,
-    seen: HashSet<Location>,
+    seen: FxHashSet<Location>,
 }
 
 impl Roots {
     fn of(machine: Machine) -> Roots {
-        Roots { machine, list: Vec::new(), seen: HashSet::new() }
+        Roots { machine, list: Vec::new(), seen: FxHashSet::default() }
     }
 
     /// Adds the words that a pointer, or a vector of pointers, was spilled to.

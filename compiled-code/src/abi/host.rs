@@ -4,7 +4,7 @@
 
 use crate::abi::{answer, thread_heap};
 use crate::safepoint_shim;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ffi::{CString, c_char, c_void};
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
@@ -76,7 +76,7 @@ extern "C" fn step_bytes(bytes: u64) -> i32 {
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
-    let mut names: HashMap<u32, CString> = HashMap::new();
+    let mut names: FxHashMap<u32, CString> = FxHashMap::default();
     // SAFETY: [ALONE] compiled code holds no reference to its heap; `visit` is a function of that type, by the caller's
     // promise.
     let heap = unsafe { thread_heap() };

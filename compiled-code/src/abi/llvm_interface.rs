@@ -15,13 +15,13 @@ use crate::stack::plain_root::visit_words;
 use crate::stack::root_listing::StackRoot;
 use crate::stack::root_metadata::{self, Callback};
 use crate::stack::roots::StackRoots;
-use dashmap::DashMap;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 use tally_heap::context;
 use tally_heap::descriptor::{SlotKind, TraceFunction, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use tally_heap::heap::HeapEntry;
+use tally_heap::shared_map::{SharedMap, shared_map};
 use tally_heap::{TypeId, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, as its first allocation would.
@@ -157,10 +157,10 @@ fn roots() -> Vec<StackRoot> {
 
 /// The type of objects of `size` bytes, rounded up to whole words.
 fn type_of_size(size: u32) -> TypeId {
-    static TYPES: OnceLock<DashMap<(u64, bool), TypeId>> = OnceLock::new();
+    static TYPES: OnceLock<SharedMap<(u64, bool), TypeId>> = OnceLock::new();
     let bytes = u64::from(size).next_multiple_of(8);
     let by_roots = root_metadata::is_on();
-    *TYPES.get_or_init(DashMap::new).entry((bytes, by_roots)).or_insert_with(|| match by_roots {
+    *TYPES.get_or_init(shared_map).entry((bytes, by_roots)).or_insert_with(|| match by_roots {
         false => traced_type(&format!("untyped {bytes} bytes"), bytes, visit_words),
         true => traced_type(&format!("{bytes} bytes typed by roots"), bytes + 8, root_metadata::trace),
     })

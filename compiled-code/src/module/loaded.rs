@@ -17,11 +17,11 @@
 use crate::module::compact_frames;
 use crate::module::record::{MODULE_FLAG_LENDS, MODULE_FLAG_METADATA, MODULE_FLAG_STATEPOINTS, ModuleRecord};
 use crate::module::root_table::{How, NamedRoot, RootTable};
-use dashmap::DashMap;
 use rustc_hash::FxHashMap;
 use stack_roots::{Convention, FrameTable, FrameTables, RootsIn, compact_map, stack_map};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
+use tally_heap::shared_map::{SharedMap, shared_map};
 
 /// Everything registered at one moment.
 #[derive(Debug, Default)]
@@ -67,11 +67,16 @@ struct LoadedModule {
     says_what_it_lends: bool,
 }
 
-#[derive(Default)]
 struct Registry {
-    modules: DashMap<u64, LoadedModule>,
+    modules: SharedMap<u64, LoadedModule>,
     current: Mutex<Arc<Snapshot>>,
     version: AtomicU64,
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry { modules: shared_map(), current: Mutex::default(), version: AtomicU64::default() }
+    }
 }
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();

@@ -8,12 +8,12 @@
 //! The lowering adds the text where it is asked for (`tally build --names`) or the module asks why objects are alive.
 //! Nothing is read of it before a report is made.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use tally_heap::type_registry::TypeInfo;
 
 /// File and line where a root was made one, by the root's id.
-pub(crate) type RootPlaces = HashMap<u64, (Arc<str>, u32)>;
+pub(crate) type RootPlaces = FxHashMap<u64, (Arc<str>, u32)>;
 
 /// Tells the types the names of their fields.
 pub(super) fn tell_fields(text: &str, types: &[&'static TypeInfo]) {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn places_of_roots_are_read_and_other_lines_passed_over() {
-        let mut places = RootPlaces::new();
+        let mut places = RootPlaces::default();
         add_places("Node 0 next\n@4711 12 a file.c\n@x 3 b.c\n@12\n", &mut places);
         assert_eq!(places.into_iter().collect::<Vec<_>>(), [(4711, ("a file.c".into(), 12))]);
     }

@@ -257,7 +257,7 @@ pub(crate) fn plan_for_heap() -> Plan {
 /// Tells the types of all modules the names of their fields, and returns the places of all roots, as far as the modules
 /// have kept them: before a report.
 pub(crate) fn take_names() -> RootPlaces {
-    let mut places = RootPlaces::new();
+    let mut places = RootPlaces::default();
     for module in modules().values() {
         // SAFETY: a C string constant of a module that is registered, or null.
         let Some(text) = (unsafe { text(module.names as *const c_char) }) else { continue };

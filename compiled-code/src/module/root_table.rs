@@ -10,7 +10,6 @@ use crate::module::name_text::NameText;
 use crate::module::record::{METADATA_ROOT, RootInfo, SHADOW_ROOT};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tally_heap::type_registry::{self, TypeInfo};
 
@@ -129,7 +128,7 @@ impl RootInfo {
 fn shadowed(entries: &[RootInfo]) -> FxHashSet<u64> {
     let all = || entries.iter().map(|root| (root.id, root.named()));
     let of_shadow = |(_, root): (u64, NamedRoot)| Some((root.function.get(), root.name.behind(SHADOW_ROOT)?));
-    let shadows: HashSet<(Cow<str>, Cow<str>)> = all().filter_map(of_shadow).collect();
+    let shadows: FxHashSet<(Cow<str>, Cow<str>)> = all().filter_map(of_shadow).collect();
     if shadows.is_empty() {
         return FxHashSet::default();
     }

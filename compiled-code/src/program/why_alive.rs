@@ -5,7 +5,7 @@
 //! first node.
 
 use crate::module::registry;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use tally_heap::services::alloc_site::text_of_site;
@@ -24,7 +24,7 @@ pub(crate) fn where_allocated(heap: &Heap, object: ObjectRef) -> String {
 pub(crate) fn report(heap: &Heap, type_name: &str, when: &str) {
     let (mut objects, mut first, mut paths) = (0_u64, 0_u64, String::new());
     // Reached through an object of the type, or one itself.
-    let mut behind: HashSet<ObjectRef> = HashSet::new();
+    let mut behind: FxHashSet<ObjectRef> = FxHashSet::default();
     registry::take_names();
     heap.reach(&mut |_| (), |reach, object| {
         let is_one = &*object.type_info().name == type_name;

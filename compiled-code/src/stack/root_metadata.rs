@@ -21,8 +21,8 @@
 //! any. Objects that have a type of their own are read by that.
 
 use crate::stack::plain_root::visit_words;
+use rustc_hash::FxHashSet;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use tally_heap::descriptor::{TraceFunction, TraceVisit};
@@ -61,7 +61,7 @@ struct Several {
     /// Those that are not yet read by it.
     also: List<(u64, u64)>,
     /// All that have been in that list, while a collection runs.
-    seen: HashSet<(u64, u64)>,
+    seen: FxHashSet<(u64, u64)>,
 }
 
 thread_local! {

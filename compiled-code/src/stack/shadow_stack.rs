@@ -19,7 +19,7 @@
 use crate::module::loaded::readable_bytes_from;
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::root_metadata;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::{DESCRIPTOR_VERSION, TypeDescriptor};
@@ -136,7 +136,7 @@ pub(crate) fn stop_at_lost_frames() -> ! {
 
 /// The types by which the shadow stack's roots are read, by descriptor.
 #[derive(Debug, Default)]
-pub(crate) struct ShadowTypes(HashMap<u64, Result<TypeInfo, String>>);
+pub(crate) struct ShadowTypes(FxHashMap<u64, Result<TypeInfo, String>>);
 
 impl ShadowTypes {
     /// Calls `found` with each object that the root refers to. Returns the bytes of the root.

@@ -116,7 +116,7 @@ impl Cycles {
 
     pub(in crate::report::cycles) fn text(&self) -> String {
         let mut kinds: Vec<_> = self.kinds.values().map(|(steps, times)| (*times, path_of(steps))).collect();
-        kinds.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+        kinds.sort_unstable_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
         let rest =
             [(self.longer, format!("cycles of more than {LONGEST} references")), (self.others, "other cycles".into())];
         kinds.extend(rest.into_iter().filter(|(times, _)| *times != 0));

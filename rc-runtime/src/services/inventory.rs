@@ -113,7 +113,7 @@ impl Heap {
                 names.push(global.name.to_string());
             }
         });
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         names
     }

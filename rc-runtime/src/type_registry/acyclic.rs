@@ -3,11 +3,11 @@
 //! candidate for the cycle detector. `[CANDIDATE]`
 
 use crate::descriptor::{SlotKind, TypeDescriptor};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Follows the declared field types; anything undeclared could be anything.
 pub(super) fn may_reach_itself(start: &TypeDescriptor) -> bool {
-    let mut seen: HashSet<*const TypeDescriptor> = HashSet::new();
+    let mut seen: FxHashSet<*const TypeDescriptor> = FxHashSet::default();
     let mut queue: Vec<*const TypeDescriptor> = vec![start];
     while let Some(next) = queue.pop() {
         // SAFETY: field types are constants of the same program as the descriptor that names them.

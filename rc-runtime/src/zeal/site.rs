@@ -4,7 +4,7 @@
 //! numbered, because every object has one or two of them.
 
 use crate::type_registry::field_names;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ffi::{CStr, c_char};
 
 /// The position that zeal lowering passes with each access, allocation and safepoint.
@@ -42,7 +42,7 @@ pub struct PlaceId(u32);
 #[derive(Debug, Default)]
 pub struct Places {
     list: Vec<Place>,
-    numbers: HashMap<Place, PlaceId>,
+    numbers: FxHashMap<Place, PlaceId>,
 }
 
 /// The source of the advice.

@@ -50,7 +50,7 @@ impl<'m> CompactTable<'m> {
             let (first, last) = (address(first).ok_or(wrong)?, address(last).ok_or(wrong)?);
             groups.push(PlacedGroup { code, first, last, group });
         }
-        groups.sort_by_key(|group| group.first);
+        groups.sort_unstable_by_key(|group| group.first);
         let low = groups.iter().map(|group| group.code).min().unwrap_or(0);
         let noted = map.calls.clamp(1, NOTED_MAX).next_power_of_two();
         let noted = (0..noted).map(|_| AtomicU64::new(0)).collect();

@@ -10,7 +10,7 @@
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::recount::{check_acyclic, check_statistics, is_live, name, wrong};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
@@ -23,7 +23,7 @@ use tally_heap::{Heap, ObjectRef};
 #[derive(Default)]
 struct Recount {
     objects: Vec<ObjectRef>,
-    expected: HashMap<ObjectRef, u64>,
+    expected: FxHashMap<ObjectRef, u64>,
     live_bytes: u64,
     mature: u64,
 }
@@ -38,7 +38,7 @@ impl DeferredDriver {
         if self.phase != Phase::Idle || self.has_deaths(heap) || logged {
             return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
         }
-        let released: HashSet<ObjectRef> =
+        let released: FxHashSet<ObjectRef> =
             heap.deferred.late_queue.iter().chain(heap.deferred.dead_queue.iter()).copied().collect();
         let mut recount = Recount::default();
         let roots = self.roots.iter().chain(&heap.services.specials.upgraded).copied();
@@ -110,7 +110,7 @@ fn is_armed(object: ObjectRef) -> bool {
 }
 
 fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
-    let buffered: HashSet<ObjectRef> = heap.candidates.iter().copied().collect();
+    let buffered: FxHashSet<ObjectRef> = heap.candidates.iter().copied().collect();
     for &object in &recount.objects {
         if BUFFERED.get(object.granule()) && !buffered.contains(&object) {
             return Err(wrong("CANDIDATE", format!("{} is marked as buffered and is not in the buffer", name(object))));

@@ -19,13 +19,13 @@
 //! most such code has returned. What a look did not see come is not seen to go. So once native code was seen between managed frames, each recount
 //! counts as one after a landing before which zeal's pace has left looks out.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tally_heap::ObjectRef;
 
 /// The counts that may have been left behind, by object; objects without any are not listed.
 #[derive(Debug, Default)]
 pub(crate) struct LeftBehind {
-    bounds: HashMap<ObjectRef, u64>,
+    bounds: FxHashMap<ObjectRef, u64>,
     /// Native frames between managed ones at the last recount.
     native_frames: u64,
     /// Calls of finalizers and callbacks among them.

@@ -34,7 +34,7 @@
 //! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use tally_heap::memory::heap_walk::{BLOCK_UNITS, Place};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
@@ -51,7 +51,7 @@ const IN_TABLE: u8 = 255;
 pub(super) struct Proof {
     /// Blocks with unmarked objects.
     pub(super) blocks: List<u32>,
-    large_sums: HashMap<ObjectRef, u32>,
+    large_sums: FxHashMap<ObjectRef, u32>,
     /// The large object whose references are being counted, and the next of its chunks.
     large: Option<(ObjectRef, u64)>,
     /// Unmarked when they were judged, and with a finalizer that has not run.

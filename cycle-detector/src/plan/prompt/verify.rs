@@ -10,7 +10,7 @@ mod running;
 
 use crate::recount::{check_acyclic, wrong};
 use crate::root_source::{NoStack, RootList, RootSource};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
@@ -21,8 +21,8 @@ use tally_heap::{Heap, ObjectRef};
 #[derive(Default)]
 struct Recount {
     objects: Vec<ObjectRef>,
-    from_heap: HashMap<ObjectRef, u64>,
-    from_roots: HashMap<ObjectRef, u64>,
+    from_heap: FxHashMap<ObjectRef, u64>,
+    from_roots: FxHashMap<ObjectRef, u64>,
 }
 
 /// Recounts a heap on which no compiled code runs.
@@ -71,7 +71,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
     heap.apply_postponed();
     let mut recount = Recount::default();
     heap.for_each_counted(|_, object| recount.objects.push(object));
-    let alive: HashSet<ObjectRef> = recount.objects.iter().copied().collect();
+    let alive: FxHashSet<ObjectRef> = recount.objects.iter().copied().collect();
     for &object in &recount.objects {
         let mut fault = None;
         Heap::for_each_counted_reference(object, |target| {
@@ -99,7 +99,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
 }
 
 fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
-    let once: HashSet<ObjectRef> = heap.pending_objects().collect();
+    let once: FxHashSet<ObjectRef> = heap.pending_objects().collect();
     if once.len() != heap.pending_objects().count() {
         return Err(wrong("PENDING", "an object is on the pending list twice".to_owned()));
     }
@@ -146,13 +146,13 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     if heap.prompt.passed_over.may_be_there() {
         return Ok(());
     }
-    let mut reached: HashSet<ObjectRef> = HashSet::new();
+    let mut reached: FxHashSet<ObjectRef> = FxHashSet::default();
     let mut roots: Vec<ObjectRef> = recount.from_roots.keys().copied().collect();
     roots.extend(heap.prompt.protected.iter());
     roots.extend(heap.pending_objects());
     heap.prompt.for_each_dying_reference(|object| roots.push(object));
     reach(&mut reached, roots);
-    let alone: HashSet<ObjectRef> = heap.prompt.cells.nursery.alone().collect();
+    let alone: FxHashSet<ObjectRef> = heap.prompt.cells.nursery.alone().collect();
     let is_noted = |object: &ObjectRef| {
         let is_young = object.is_settled() && CellSpace::is_young(*object);
         let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
@@ -167,7 +167,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     }
 }
 
-fn reach(reached: &mut HashSet<ObjectRef>, mut found: Vec<ObjectRef>) {
+fn reach(reached: &mut FxHashSet<ObjectRef>, mut found: Vec<ObjectRef>) {
     found.retain(|&object| reached.insert(object));
     while let Some(object) = found.pop() {
         Heap::for_each_counted_reference(object, |target| {

@@ -28,7 +28,7 @@ impl Heap {
             allocated_bytes: entry.bytes.round() as u64,
         });
         let mut rows: Vec<SiteTotals> = rows.collect();
-        rows.sort_by_key(|row| std::cmp::Reverse((row.live_bytes, row.allocated_bytes)));
+        rows.sort_unstable_by_key(|row| std::cmp::Reverse((row.live_bytes, row.allocated_bytes)));
         rows
     }
 
