@@ -100,3 +100,13 @@ fn stack_that_an_ephemeron_with_a_dead_young_key_holds_is_collected() {
     check(&format!("{program}collect\n"));
     check(&format!("{program}{}", "part\n".repeat(40)));
 }
+
+/// A heap at its limit had no memory for the image of a stack that had just stopped, so the cycle through it, which held nearly all of the
+/// heap, was not found: the program was told that the limit was reached.
+#[test]
+fn stack_that_holds_a_full_heap_and_itself_is_collected() {
+    check(
+        "stack r0\nglobal-handle 1 = r0\ngenerator x 1 r1\nlist medium x 421 r0\nswitch r1\nhub x 4 r15\nframe-write 0 = r1\nrecurse x 3 r0\n\
+         yield\nfind-stack r1 = 6\ntree 4 r3\nstack r0\nhub x 5 r0\n",
+    );
+}

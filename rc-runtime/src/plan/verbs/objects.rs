@@ -53,11 +53,16 @@ impl Heap {
 
     /// Allocates a small object in the midst of the collector's work: no safepoint, and no collection for its sake.
     /// `None` where no memory is at hand. Under the prompt plan its count is one.
+    ///
+    /// The limit is for what the program allocates. What the collector needs, so that it can free, may take the heap beyond it.
     pub(crate) fn allocate_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
-        match self.plan() {
+        let limit = self.options.heap_limit.take();
+        let object = match self.plan() {
             Plan::Deferred | Plan::Trace => self.allocate_uncounted_aside(info, length),
             Plan::Prompt => self.allocate_counted_aside(info, length),
-        }
+        };
+        self.options.heap_limit = limit;
+        object
     }
 
     /// Takes away the count with which a new object is born, if it is: nothing refers to the object yet.

@@ -1,7 +1,8 @@
 //! The image of a stopped stack: made when its frames are laid down, forgotten before they go on. `[MEMORY]`
 //!
-//! Images are made in the middle of the collector's work, so their memory is taken without a safepoint; where there is
-//! none the frames stay roots until the next time.
+//! Images are made in the middle of the collector's work, so their memory is taken without a safepoint, and beyond the heap's limit if
+//! need be: a stack that is laid down may be all that keeps a full heap alive. Where there is none the frames stay roots until the next
+//! time.
 
 use super::{COPIED, COUNTED};
 use crate::heap::Heap;
