@@ -116,7 +116,8 @@ void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second)
 /* [leaf] Opens an object: from now on its references are written by tally_write_open alone, without a barrier, and it is held as by a global
  * handle. For the stack of an interpreter while that runs: pushes are plain stores under the deferred and the trace plan, and each flip looks at
  * the whole object; under the prompt plan they are counted as ever. tally_object_close makes it an object like others again, as soon as
- * it is written to seldom. One that is opened twice is closed twice. Its number of elements must not change while it is open. */
+ * it is written to seldom. One that is opened twice is closed twice. Its number of elements must not change while it is open. An
+ * ephemeron cannot be open: the process ends with status 2. */
 void tally_object_open(void *object);
 void tally_object_close(void *object);
 

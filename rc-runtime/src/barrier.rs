@@ -37,6 +37,15 @@ impl Heap {
             let chunk = object.type_info().chunk_of(slot.address() - object.address());
             return self.log_chunk(object, chunk);
         }
+        if self.log_alone(object) == self.options.block_log_after {
+            self.log_block(object.block());
+        }
+        self.note_log_growth();
+    }
+
+    /// Logs the object, which is not large, whatever else of its block was. As many of the block have been logged alone.
+    #[inline(always)]
+    pub(crate) fn log_alone(&mut self, object: ObjectRef) -> u16 {
         self.log_object(object);
         let block = object.block();
         // SAFETY: [OWNED] the block of an object of this heap.
@@ -45,10 +54,7 @@ impl Heap {
             self.bump.blocks.logged.push(block);
         }
         info.logged.set(info.logged.get() + 1);
-        if info.logged.get() == self.options.block_log_after {
-            self.log_block(block);
-        }
-        self.note_log_growth();
+        info.logged.get()
     }
 
     #[inline(always)]
@@ -90,7 +96,7 @@ impl Heap {
     }
 
     #[inline(always)]
-    fn note_log_growth(&mut self) {
+    pub(crate) fn note_log_growth(&mut self) {
         if self.deferred.log.entries >= self.deferred.log_poll_at {
             self.set_poll(true);
         }

@@ -34,10 +34,13 @@ impl Scope<'_> {
     /// ```
     ///
     /// # Panics
-    /// When it belongs to another heap.
+    /// When it belongs to another heap, or is an ephemeron, whose references are alive only with its key.
     pub fn open_object(&self, object: Ref<'_>) -> OpenObject {
         let global = self.global(object);
-        self.leaf(|inner| inner.open_object(object.object));
+        self.leaf(|inner| {
+            inner.open_refuses(object.object).into_iter().for_each(|why| panic!("the object cannot be open: {why}"));
+            inner.open_object(object.object);
+        });
         OpenObject(global)
     }
 

@@ -184,6 +184,12 @@ pub trait Services {
     fn set_global_handle(&mut self, handle: usize, object: Option<u64>);
     /// Frees a global handle.
     fn free_global_handle(&mut self, handle: usize);
+    /// Opens an object, which is no ephemeron.
+    fn open_object(&mut self, address: u64);
+    /// Closes it.
+    fn close_object(&mut self, address: u64);
+    /// Writes to an open object.
+    fn store_open(&mut self, address: u64, offset: u64, word: u64);
     /// Stops the collector.
     fn stop(&mut self);
     /// Restarts the collector.

@@ -25,7 +25,7 @@ mod weak;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::op::Deed;
-use crate::op::service::GLOBAL_HANDLES;
+use crate::op::service::{GLOBAL_HANDLES, OPEN_OBJECTS};
 use crate::shape::{DEED, Encoding, Finalizes, Kind, TRACE_NUMBER, TRACE_TAG};
 
 pub use garbage::Garbage;
@@ -83,6 +83,8 @@ pub struct ModelHeap {
     pub scopes: Vec<usize>,
     /// The contents of global handles.
     pub global_handles: [Option<Id>; GLOBAL_HANDLES],
+    /// The objects that are open; one may be so several times.
+    pub open: [Option<Id>; OPEN_OBJECTS],
     /// The objects whose finalizers will run.
     pub registered: BTreeSet<Id>,
     /// The weak maps.
@@ -209,7 +211,8 @@ impl ModelHeap {
 
     /// The objects that roots of all sorts hold.
     pub fn held_by_roots(&self) -> impl Iterator<Item = Id> + '_ {
-        let words = self.roots.iter().chain(&self.globals).chain(&self.handles).chain(&self.global_handles);
+        let handles = self.handles.iter().chain(&self.global_handles).chain(&self.open);
+        let words = self.roots.iter().chain(&self.globals).chain(handles);
         words.flatten().copied().chain(self.stacks.held_as_roots())
     }
 

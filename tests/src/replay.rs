@@ -32,7 +32,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, ModelHeap, Word};
-use crate::op::service::GLOBAL_HANDLES;
+use crate::op::service::{GLOBAL_HANDLES, OPEN_OBJECTS};
 use crate::op::{GLOBALS, Op, Place, REGISTERS, ROOT_STACK_MAX, Register, Value};
 use crate::shape::{Encoding, Kind};
 
@@ -287,6 +287,7 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         self.close_all_scopes();
         self.end_stacks()?;
         (0..GLOBAL_HANDLES).for_each(|handle| self.free_global_handle(handle));
+        (0..OPEN_OBJECTS).for_each(|number| self.open(number, None));
         loop {
             for global in 0..GLOBALS {
                 self.set_global(global, None);

@@ -79,7 +79,9 @@ fn numbers(op: &mut Op) -> Vec<&mut u32> {
         Op::Ring { count, .. } | Op::List { count, .. } | Op::Hub { count, .. } => vec![count],
         Op::Scribble { data, .. } => vec![data],
         Op::Step { units } => vec![units],
-        Op::Service(Service::WeakWrite { place, .. } | Service::Upgrade { place, .. }) => vec![&mut place.slot],
+        Op::Service(
+            Service::WeakWrite { place, .. } | Service::Upgrade { place, .. } | Service::OpenWrite { place, .. },
+        ) => vec![&mut place.slot],
         Op::Service(Service::Raise { count, .. }) => vec![count],
         Op::Service(Service::Fail { number }) => vec![number],
         Op::Stack(stack) => stack.numbers(),

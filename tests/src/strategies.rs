@@ -42,10 +42,12 @@ pub enum Taste {
     Control,
     /// Stacks and their frames.
     Stacks,
+    /// Objects that are written to without a barrier while they are open.
+    Open,
 }
 
 /// All tastes.
-pub const TASTES: [Taste; 12] = [
+pub const TASTES: [Taste; 13] = [
     Taste::Mixed,
     Taste::Rings,
     Taste::Lists,
@@ -58,6 +60,7 @@ pub const TASTES: [Taste; 12] = [
     Taste::Finalizers,
     Taste::Control,
     Taste::Stacks,
+    Taste::Open,
 ];
 
 impl Taste {
@@ -112,6 +115,7 @@ pub fn op(taste: Taste) -> BoxedStrategy<Op> {
         more(&[Taste::Finalizers], 24) => finalizer(),
         more(&[Taste::Control, Taste::Weak], 10) => handles(),
         more(&[Taste::Control], 8) => control(),
+        more(&[Taste::Open], 40) => open(),
         if taste == Taste::Stacks { 80 } else { 8 } => stack(),
         12 => collection(),
     ]
@@ -310,6 +314,15 @@ fn handles() -> impl Strategy<Value = Op> {
         1 => (register(), 0u32..20).prop_map(|(object, count)| Service::Raise { object, count }),
         3 => (0u8..4, optional).prop_map(|(handle, object)| Service::GlobalHandle { handle, object }),
         1 => (0u8..4).prop_map(|handle| Service::FreeHandle { handle }),
+    ]
+    .prop_map(Op::Service)
+}
+
+fn open() -> impl Strategy<Value = Op> {
+    let optional = proptest::option::weighted(0.7, register());
+    prop_oneof![
+        2 => (0u8..3, optional).prop_map(|(number, object)| Service::Open { number, object }),
+        7 => (place(), value()).prop_map(|(place, value)| Service::OpenWrite { place, value }),
     ]
     .prop_map(Op::Service)
 }

@@ -63,6 +63,10 @@ pub enum Fault {
     NeverCalls,
     /// Handles are no roots.
     OverlooksHandles,
+    /// Open objects are not held.
+    OverlooksOpenObjects,
+    /// Writes to open objects are lost.
+    LosesOpenStores,
     /// A scope leaves its handles behind when a panic unwinds through it.
     LeaksScopes,
     /// An allocation that must fail does not.
@@ -86,7 +90,7 @@ pub enum Fault {
 }
 
 /// Faults of services.
-pub const SERVICE_FAULTS: [Fault; 15] = [
+pub const SERVICE_FAULTS: [Fault; 17] = [
     Fault::LeavesWeakSlots,
     Fault::ClearsTooMuch,
     Fault::ForgetsFinalizers,
@@ -99,6 +103,8 @@ pub const SERVICE_FAULTS: [Fault; 15] = [
     Fault::KeepsMembers,
     Fault::NeverCalls,
     Fault::OverlooksHandles,
+    Fault::OverlooksOpenObjects,
+    Fault::LosesOpenStores,
     Fault::LeaksScopes,
     Fault::NeverFails,
     Fault::CompletesAtOnce,

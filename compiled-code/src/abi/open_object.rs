@@ -11,8 +11,12 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 pub unsafe extern "C" fn tally_object_open(object: u64) {
     leaf!(tally_object_open);
     let object = required(object, "tally_object_open");
-    // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.open_object(object);
+    // SAFETY: [ALONE] borrowed until the function's end, and nothing else of it is.
+    let heap = unsafe { thread_heap() };
+    if let Some(why) = heap.open_refuses(object) {
+        fatal::stop(STATUS_USAGE, &format!("tally_object_open: {:#x} cannot be open: {why}", object.address()));
+    }
+    heap.open_object(object);
 }
 
 /// `void tally_object_close(void *object)`: the object is one like others again.

@@ -89,6 +89,7 @@ fn a_service_refuses_an_object_of_another_kind() {
         let pair = scope.new_ephemeron(item, None).expect("room");
         assert!(refused(|| _ = scope.weak_map_set(item, item, item)).contains("`Node` is no weak map"));
         let mut other = other.scope();
+        assert!(refused(|| _ = scope.open_object(scope.get(pair))).contains("with its key"));
         assert!(refused(|| _ = other.new_weak(item)).contains("another heap"));
         assert!(refused(|| _ = other.new_ephemeron(item, None)).contains("another heap"));
         assert!(refused(|| _ = other.weak_map_set(map, item, item)).contains("another heap"));

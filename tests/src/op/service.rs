@@ -9,11 +9,13 @@ use std::fmt;
 use tally_heap::services::weak_map::WeakMode;
 
 use super::text::{OptionalRegister, Words};
-use super::{Deed, Place, Register};
+use super::{Deed, Place, Register, Value};
 use crate::shape::Kind;
 
 /// Number of global handles that a program has at most.
 pub const GLOBAL_HANDLES: usize = 4;
+/// Number of objects that a program has open at most.
+pub const OPEN_OBJECTS: usize = 3;
 /// The handle stack does not grow beyond this.
 pub const HANDLES_MAX: usize = 48;
 
@@ -68,6 +70,10 @@ pub enum Service {
     GlobalHandle { handle: u8, object: Option<Register> },
     /// `tally_global_free`.
     FreeHandle { handle: u8 },
+    /// `tally_object_open`, once that of the number is closed; `tally_object_close` alone with null.
+    Open { number: u8, object: Option<Register> },
+    /// `tally_write_open`, if the object is open.
+    OpenWrite { place: Place, value: Value },
     /// `tally_stop`.
     Stop,
     /// `tally_restart`.
@@ -142,6 +148,8 @@ impl Service {
                 Service::GlobalHandle { handle: words.number()?, object: words.after("=")?.optional_register()? }
             }
             "free-handle" => Service::FreeHandle { handle: words.number()? },
+            "open" => Service::Open { number: words.number()?, object: words.after("=")?.optional_register()? },
+            "open-write" => Service::OpenWrite { place: words.place()?, value: words.after("=")?.value()? },
             "stop" => Service::Stop,
             "restart" => Service::Restart,
             "limit" => Service::Limit { kib: words.number()? },
@@ -202,6 +210,8 @@ impl fmt::Display for Service {
                 write!(f, "global-handle {handle} = {}", OptionalRegister(object))
             }
             Service::FreeHandle { handle } => write!(f, "free-handle {handle}"),
+            Service::Open { number, object } => write!(f, "open {number} = {}", OptionalRegister(object)),
+            Service::OpenWrite { place, value } => write!(f, "open-write {place} = {value}"),
             Service::Stop => write!(f, "stop"),
             Service::Restart => write!(f, "restart"),
             Service::Limit { kib } => write!(f, "limit {kib}"),

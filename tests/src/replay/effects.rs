@@ -49,21 +49,26 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
-        let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
+        let stores = self.stores_of(id, offset, loaded);
         if self.model.object(id).kind.has_described_pairs() {
             let kind = self.model.object(id).kind;
-            stores.sort_unstable_by_key(|(offset, _)| *offset);
             let pair = [stores[0], stores[1]].map(|(_, word)| self.bits(kind, word));
             stores.iter().for_each(|&(offset, word)| self.model.store(id, offset, word));
             return self.heap.store_pair(self.addresses[id as usize], offset - 8, pair);
         }
-        if self.heap.deaths() == Deaths::Deferred {
-            // Any order is allowed there.
-            stores.sort_unstable_by_key(|(offset, _)| *offset);
-        }
         for (offset, word) in stores {
             self.store(id, offset, word);
         }
+    }
+
+    /// The stores of a slot, in order.
+    pub(super) fn stores_of(&self, id: Id, offset: u64, loaded: Loaded) -> Vec<(u64, Word)> {
+        let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
+        // Of a pair that is described there is one store, and any order is allowed under the deferred plan.
+        if self.model.object(id).kind.has_described_pairs() || self.heap.deaths() == Deaths::Deferred {
+            stores.sort_unstable_by_key(|(offset, _)| *offset);
+        }
+        stores
     }
 
     pub(super) fn write_place(&mut self, place: Place, value: Value) -> Result<(), String> {

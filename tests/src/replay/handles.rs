@@ -1,9 +1,9 @@
-//! Handles: references that a program holds across safepoints without a root of its own.
+//! Handles: references that a program holds across safepoints without a root of its own. Open objects, which have such.
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;
-use crate::op::Register;
-use crate::op::service::{GLOBAL_HANDLES, HANDLES_MAX};
+use crate::op::service::{GLOBAL_HANDLES, HANDLES_MAX, OPEN_OBJECTS};
+use crate::op::{Place, Register, Value};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
     pub(super) fn open_scope(&mut self) {
@@ -62,5 +62,38 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     pub(super) fn free_global_handle(&mut self, handle: usize) {
         self.model.global_handles[handle % GLOBAL_HANDLES] = None;
         self.heap.free_global_handle(handle % GLOBAL_HANDLES);
+    }
+    /// The object of that number is closed, and another is opened instead, if there is one with slots that is no ephemeron.
+    pub(super) fn open(&mut self, number: usize, from: Option<Register>) {
+        let number = number % OPEN_OBJECTS;
+        if let Some(id) = self.model.open[number].take() {
+            self.heap.close_object(self.addresses[id as usize]);
+        }
+        let can_be_open = |id: &u32| {
+            let object = self.model.object(*id);
+            object.kind.slot_count(object.length) != 0 && !object.kind.shape().ephemeron
+        };
+        let target = from.and_then(|from| self.register(from)).filter(can_be_open);
+        self.model.open[number] = target;
+        target.into_iter().for_each(|id| self.heap.open_object(self.addresses[id as usize]));
+    }
+
+    pub(super) fn open_write(&mut self, place: Place, value: Value) -> Result<(), String> {
+        if let Some((id, offset)) = self.resolve(place)?
+            && self.model.open.contains(&Some(id))
+        {
+            let kind = self.model.object(id).kind;
+            let loaded = self.word_for(kind, value);
+            // A pair that is described changes as one, with a barrier.
+            match kind.has_described_pairs() {
+                true => self.store_slot(id, offset, loaded),
+                false => self.stores_of(id, offset, loaded).into_iter().for_each(|(offset, word)| {
+                    let bits = self.bits(kind, word);
+                    self.model.store(id, offset, word);
+                    self.heap.store_open(self.addresses[id as usize], offset, bits);
+                }),
+            }
+        }
+        Ok(())
     }
 }

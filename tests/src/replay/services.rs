@@ -59,6 +59,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             Service::Raise { object, count } => self.raise(object, count)?,
             Service::GlobalHandle { handle, object } => self.set_global_handle(handle, object),
             Service::FreeHandle { handle } => self.free_global_handle(usize::from(handle)),
+            Service::Open { number, object } => self.open(usize::from(number), object),
+            Service::OpenWrite { place, value } => self.open_write(place, value)?,
             Service::Stop => self.stop(),
             Service::Restart => self.restart(),
             Service::Limit { kib } => self.limit(kib),

@@ -185,6 +185,21 @@ impl Services for TallyHeap {
         self.handles.free_global(self.mutator.heap(), handle);
     }
 
+    fn open_object(&mut self, address: u64) {
+        self.mutator.heap().open_object(object(address));
+        self.handles.of_open.push(address);
+    }
+
+    fn close_object(&mut self, address: u64) {
+        let place = self.handles.of_open.iter().position(|&open| open == address).expect("the program has opened it");
+        self.handles.of_open.swap_remove(place);
+        assert!(self.mutator.heap().close_object(object(address)), "an open object was not open");
+    }
+
+    fn store_open(&mut self, address: u64, offset: u64, word: u64) {
+        self.mutator.heap().write_open(object(address), object(address).slot(offset), word);
+    }
+
     fn stop(&mut self) {
         self.mutator.stop();
     }
@@ -263,6 +278,8 @@ pub(super) struct Handles {
     /// The word that closes each open scope, and the number of handles before it.
     scopes: Vec<(u64, usize)>,
     globals: [Option<u64>; GLOBAL_HANDLES],
+    /// The objects that are open, each with a handle of its own.
+    of_open: Vec<u64>,
 }
 
 impl Handles {
@@ -313,7 +330,8 @@ impl Handles {
     pub(super) fn held(&self) -> Vec<u64> {
         let words = self.scoped.iter().chain(self.globals.iter().flatten());
         // SAFETY: words of handles that are in use.
-        words.map(|handle| unsafe { *(*handle as *const u64) }).filter(|word| *word != 0).collect()
+        let held = words.map(|handle| unsafe { *(*handle as *const u64) }).filter(|word| *word != 0);
+        held.chain(self.of_open.iter().copied()).collect()
     }
 }
 

@@ -26,6 +26,7 @@ pub(super) struct ToyServices {
     handles: Vec<Option<u64>>,
     scopes: Vec<usize>,
     global_handles: [Option<u64>; GLOBAL_HANDLES],
+    open: Vec<u64>,
     failing: u64,
     stopped: bool,
 }
@@ -57,7 +58,9 @@ impl ToyHeap {
 
     pub(super) fn held_by_handles(&self) -> Vec<u64> {
         let handles = self.services.handles.iter().chain(&self.services.global_handles);
-        if self.fault == Some(Fault::OverlooksHandles) { vec![] } else { handles.flatten().copied().collect() }
+        let handles = handles.flatten().filter(|_| self.fault != Some(Fault::OverlooksHandles));
+        let open = self.services.open.iter().filter(|_| self.fault != Some(Fault::OverlooksOpenObjects));
+        handles.chain(open).copied().collect()
     }
 
     /// Whether its references live only with a key.
@@ -347,6 +350,21 @@ impl Services for ToyHeap {
 
     fn free_global_handle(&mut self, handle: usize) {
         self.services.global_handles[handle] = None;
+    }
+
+    fn open_object(&mut self, address: u64) {
+        self.services.open.push(address);
+    }
+
+    fn close_object(&mut self, address: u64) {
+        let place = self.services.open.iter().position(|&open| open == address).expect("it is open");
+        self.services.open.swap_remove(place);
+    }
+
+    fn store_open(&mut self, address: u64, offset: u64, word: u64) {
+        if self.fault != Some(Fault::LosesOpenStores) {
+            self.store(address, offset, word);
+        }
     }
 
     fn stop(&mut self) {

@@ -5,8 +5,10 @@
 use std::path::Path;
 use tally_kit::damage::budget::each_input;
 use tally_kit::dice::Dice;
+use tally_kit::seed;
 use tally_tests::op_text;
-use tally_tests::setup::{check, setups};
+use tally_tests::setup::{check, check_taste, setups};
+use tally_tests::strategies::Taste;
 
 /// Edited programs of one test run.
 const PROGRAMS: u64 = 1000;
@@ -78,4 +80,13 @@ fn cycle_that_an_ephemeron_with_a_dead_young_key_holds_is_collected() {
     let program = "allocate leaf 0 r2\nring pair x 1 r1\nephemeron r0 = r2 r1\nset r1 = null\nset r2 = null\n";
     check(&format!("{program}collect\n"));
     check(&format!("{program}{}", "part\n".repeat(40)));
+}
+
+/// Every setup, with programs that do little else than to open, to write and to close.
+#[test]
+fn open_objects_agree_with_the_model_in_every_setup() {
+    for setup in setups() {
+        let (programs, longest) = if setup.options.zeal { (2, 40) } else { (3, 400) };
+        check_taste(&setup, Taste::Open, seed::of_the_run(1), programs, longest);
+    }
 }

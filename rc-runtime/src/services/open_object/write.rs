@@ -5,8 +5,16 @@ use crate::object::{ObjectRef, Slot, flag};
 use crate::visit::Part;
 
 impl Heap {
+    /// Why the object cannot be open; `None` if it can. An open object is logged at each flip, so that marks follow what it refers to.
+    pub fn open_refuses(&self, object: ObjectRef) -> Option<&'static str> {
+        object.type_info().ephemeron.then_some(
+            "what an ephemeron refers to is alive only with its key, and an open object holds it in any case",
+        )
+    }
+
     /// From now on the object is written to by [`write_open`](Self::write_open). Opening it twice means that it is to be closed twice.
     pub fn open_object(&mut self, object: ObjectRef) {
+        debug_assert_eq!(self.open_refuses(object), None);
         // SAFETY: [ROOT] an object.
         let handle = unsafe { self.new_global(object.address()) };
         self.services.open_objects.open.push((object, handle));
@@ -78,8 +86,10 @@ impl Heap {
                 self.log_chunk(object, chunk);
             }
         } else if object.stamp() != self.clock.epoch {
-            // One that has the number of the epoch is young, or logged.
-            self.log_slow(object, object.slot(0));
+            // One that has the number of the epoch is young, or logged. Its block is not logged as a whole for it: garbage there would be
+            // named by each log, and a mark would find alive what that refers to.
+            self.log_alone(object);
+            self.note_log_growth();
         }
     }
 }
