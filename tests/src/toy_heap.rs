@@ -441,12 +441,12 @@ mod tests {
 
     #[test]
     fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
-        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 10, 400);
+        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 10, 1500);
     }
 
     #[test]
     fn the_driver_objects_to_every_fault_of_stacks_and_shrinks_it_to_a_few_ops() {
-        objects_to_each(&STACK_FAULTS, ToyHeap::new, 8, 400);
+        objects_to_each(&STACK_FAULTS, ToyHeap::new, 8, 1500);
     }
 
     #[test]
