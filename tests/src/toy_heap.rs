@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
-        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 10, 1500);
+        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 10, 400);
     }
 
     #[test]
