@@ -38,7 +38,9 @@ impl Scope<'_> {
     pub fn open_object(&self, object: Ref<'_>) -> OpenObject {
         let global = self.global(object);
         self.leaf(|inner| {
-            inner.open_refuses(object.object).into_iter().for_each(|why| panic!("the object cannot be open: {why}"));
+            if let Some(why) = inner.open_refuses(object.object) {
+                panic!("the object cannot be open: {why}");
+            }
             inner.open_object(object.object);
         });
         OpenObject(global)
