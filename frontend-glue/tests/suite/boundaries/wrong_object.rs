@@ -33,7 +33,8 @@ fn weak_map_functions_of_another_object() {
 
 #[test]
 fn weak_set_functions_of_another_object() {
-    for call in ["tally_weak_set_add(node, node);", "tally_weak_set_count(node);", "tally_weak_set_remove(node, node);"] {
+    for call in ["tally_weak_set_add(node, node);", "tally_weak_set_count(node);", "tally_weak_set_remove(node, node);"]
+    {
         ends(&format!("Node *node = push(NULL, 1); TALLY_ROOT(node); {call}"), "which is no weak set");
     }
 }
