@@ -4,6 +4,7 @@ use crate::abi::thread_heap;
 pub use crate::arch::tally_stack_switch;
 use crate::safepoint_shim;
 use crate::stack::coroutine::{Entry, switching};
+use tally_heap::fatal::{self, STATUS_USAGE};
 
 safepoint_shim! {
     /// `void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes)`: a new stack, or null.
@@ -14,7 +15,8 @@ safepoint_shim! {
     tally_stack_current => current
 }
 
-extern "C" fn new(entry: Entry, bytes: u64) -> u64 {
+extern "C" fn new(entry: Option<Entry>, bytes: u64) -> u64 {
+    let Some(entry) = entry else { fatal::stop(STATUS_USAGE, "tally_stack_new: the entry function is null") };
     // SAFETY: [ALONE] borrowed for this statement alone.
     switching::new(unsafe { thread_heap() }, entry, bytes)
 }

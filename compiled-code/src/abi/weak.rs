@@ -4,13 +4,13 @@
 //! never dies, and a weak slot that holds one yields it. Expected cost of `tally_weak_get`: 20 instructions if the
 //! target is young or was upgraded before in this epoch, and always under the prompt plan.
 
-use super::{answer, heap_at_hand, own, required, thread_heap};
+use super::{answer, heap_at_hand, own, refuse, required, thread_heap};
 use crate::safepoint_shim;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::memory::range;
 use tally_heap::object::{ObjectRef, Slot};
-use tally_heap::services::builtin::Callback;
+use tally_heap::services::builtin::{Callback, is_weak_map};
 use tally_heap::services::ephemeron::{KEY, VALUE};
 use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::WeakMode;
@@ -74,11 +74,18 @@ extern "C" fn weak_map_new(mode: u32) -> u64 {
     answer(unsafe { thread_heap() }.new_weak_map(mode))
 }
 
+/// The weak map at an address that the program has named.
+#[inline(always)]
+fn map_of(word: u64, function: &str) -> ObjectRef {
+    let map = required(word, function);
+    if is_weak_map(map) { map } else { refuse(word, function, "which is no weak map") }
+}
+
 extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     if key == 0 {
         fatal::stop(STATUS_USAGE, "tally_weak_map_set: the key is null");
     }
-    let map = required(map, "tally_weak_map_set");
+    let map = map_of(map, "tally_weak_map_set");
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
     // SAFETY: [ALONE] borrowed for the next statement alone.
@@ -220,7 +227,7 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 #[inline(never)]
 unsafe extern "C" fn map_get_slowly(map: u64, key: u64) -> u64 {
     leaf!(map_get_slowly);
-    let map = required(map, "tally_weak_map_get");
+    let map = map_of(map, "tally_weak_map_get");
     // SAFETY: [ALONE] borrowed for the next statements alone.
     let heap = unsafe { thread_heap() };
     heap.note_last_weak_map(map);
@@ -236,7 +243,7 @@ unsafe extern "C" fn map_get_slowly(map: u64, key: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
     leaf!(tally_weak_map_remove);
-    let map = required(map, "tally_weak_map_remove");
+    let map = map_of(map, "tally_weak_map_remove");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [HEADER] the key is an object's address.
@@ -251,7 +258,7 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
     leaf!(tally_weak_map_count);
-    let map = required(map, "tally_weak_map_count");
+    let map = map_of(map, "tally_weak_map_count");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_count(map)
 }
@@ -263,7 +270,7 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
     leaf!(tally_weak_map_next);
-    let map = required(map, "tally_weak_map_next");
+    let map = map_of(map, "tally_weak_map_next");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_next(map, position)
 }
@@ -275,7 +282,7 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
     leaf!(tally_weak_map_key_at);
-    let map = required(map, "tally_weak_map_key_at");
+    let map = map_of(map, "tally_weak_map_key_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).0
 }
@@ -287,7 +294,7 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
     leaf!(tally_weak_map_value_at);
-    let map = required(map, "tally_weak_map_value_at");
+    let map = map_of(map, "tally_weak_map_value_at");
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.weak_map_at(map, position).1
 }

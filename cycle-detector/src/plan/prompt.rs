@@ -32,6 +32,7 @@ mod root_snapshot;
 mod round;
 mod sliced_mark;
 mod step;
+mod unproved;
 mod verify;
 
 pub use crate::plan::prompt::exact_trial::ExactTrials;

@@ -22,6 +22,9 @@ pub(super) struct Sources {
     /// For C or C++: the edition of the language, as -std=c11 or -std=c++20
     #[arg(long = "std", value_name = "EDITION")]
     editions: Vec<OsString>,
+    /// For C: exceptions of C++ may pass through its functions (-fexceptions)
+    #[arg(long = "fexceptions", overrides_with = "exceptions")]
+    exceptions: bool,
     /// For C and C++: clang's warnings, as -Wall; and -Wl,WORDS: words for the linker
     #[arg(short = 'W', value_name = "WORDS")]
     words: Vec<OsString>,
@@ -49,9 +52,10 @@ impl Sources {
         let include = self.include.iter().map(with("-I"));
         let define = self.define.iter().map(with("-D"));
         let warnings = self.words.iter().filter(|word| !is_for_linker(word)).map(with("-W"));
+        let exceptions = self.exceptions.then(|| OsString::from("-fexceptions"));
         Reading {
             language: self.language.map(kind),
-            clang: include.chain(define).chain(warnings).collect(),
+            clang: include.chain(define).chain(warnings).chain(exceptions).collect(),
             editions: self.editions.clone(),
         }
     }

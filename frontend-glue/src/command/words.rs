@@ -1,7 +1,7 @@
 //! The words of a command line before clap reads them: response files, and long options that compilers spell with one dash.
 //!
 //! `@FILE` stands for the words in FILE, as builds write them that would exceed the system's limit: between blanks, quoted by `'…'`,
-//! `"…"` or a backslash, with files of files. `-std=c11`, `-shared`, `-static`, `-no-pie` and `-rdynamic` are read with two dashes.
+//! `"…"` or a backslash, with files of files. `-std=c11`, `-shared`, `-static`, `-no-pie`, `-rdynamic` and `-fexceptions` are read with two dashes.
 //! Words behind `--` are the program's, and those of `tally cc` are clang's: both stay as they are.
 
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 64 << 20;
 const DEPTH_MAX: usize = 8;
 
 /// Compilers spell these with one dash.
-const WITH_ONE_DASH: [&str; 4] = ["-shared", "-static", "-no-pie", "-rdynamic"];
+const WITH_ONE_DASH: [&str; 5] = ["-shared", "-static", "-no-pie", "-rdynamic", "-fexceptions"];
 
 /// The commands that read no words themselves.
 const OF_CLANG: [&str; 2] = ["cc", "c++"];
@@ -148,6 +148,7 @@ mod tests {
     fn compilers_spell_some_long_options_with_one_dash() {
         let line = |text: &str| with_two_dashes(words(text));
         assert_eq!(line("tally build -std=c11 -shared a.c"), words("tally build --std=c11 --shared a.c"));
+        assert_eq!(line("tally run -fexceptions a.c"), words("tally run --fexceptions a.c"));
         for untouched in ["tally cc -shared a.c", "tally run a.c -- -static"] {
             assert_eq!(line(untouched), words(untouched));
         }

@@ -19,6 +19,7 @@ mod signals;
 mod stack_overflow;
 mod thread_locals;
 mod threads;
+mod wrong_object;
 
 use program::Folder;
 use std::process::Command;

@@ -125,7 +125,7 @@ pub fn is_weak_set(object: ObjectRef) -> bool {
 }
 
 /// Whether the object is a weak map.
-pub(crate) fn is_weak_map(object: ObjectRef) -> bool {
+pub fn is_weak_map(object: ObjectRef) -> bool {
     WEAK_MAP.is_type_of(object)
 }
 

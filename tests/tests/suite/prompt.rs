@@ -455,3 +455,14 @@ fn argument_in_flight_outlives_a_collection_that_a_finalizer_asks_for() {
         assert!(output.status.success() && text(&output) == expected, "{options:?}: {}", describe(&output));
     }
 }
+
+/// Their counts tell nothing, so a mark in slices takes them for alive: every second mark stops the world where they are many.
+#[test]
+fn objects_of_frames_that_jumps_left_die_with_a_pause_goal_too() {
+    for level in ["0", "2"] {
+        for options in [&[][..], &["--pause-goal", "200us"], &["--pause-goal", "200us", "--epoch-bytes", "1MiB"]] {
+            let output = run_prompt(&[&["--opt", level], options].concat(), "frames_left_by_jumps.c", &[]);
+            assert!(output.status.success() && text(&output) == "few\n", "{level} {options:?}: {}", describe(&output));
+        }
+    }
+}

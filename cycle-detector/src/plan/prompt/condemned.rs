@@ -33,6 +33,7 @@ impl SlicedMark {
     /// All were judged: unmarked objects are dead.
     pub(super) fn decide(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
+            self.unproved_bytes = self.marker.take_counted_bytes();
             heap.set_mark_phase(MarkPhase::Holds);
             self.enter(Stage::Weak);
         }

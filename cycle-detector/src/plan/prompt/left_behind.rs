@@ -15,8 +15,9 @@
 
 //!
 //! Landings in managed code are told (`tally_landed`). Where native code has called `setjmp`, or catches, and the frames above it,
-//! nothing is: there a recount that finds less native code on the stack than the last one did counts as one after a landing, although
-//! most such code has returned. What a look did not see come is not seen to go. So once native code was seen between managed frames, each recount
+//! nothing is: there each recount counts as one after a landing if the last one has seen native code between managed frames. That code may have
+//! caught something since, and have called again from the same place: then the stack looks as before. Most such code has returned, or stays.
+//! What a look did not see come is not seen to go. So once native code was seen between managed frames, each recount
 //! counts as one after a landing before which zeal's pace has left looks out.
 
 use rustc_hash::FxHashMap;
@@ -28,8 +29,6 @@ pub(crate) struct LeftBehind {
     bounds: FxHashMap<ObjectRef, u64>,
     /// Native frames between managed ones at the last recount.
     native_frames: u64,
-    /// Calls of finalizers and callbacks among them.
-    calls: u32,
     /// Native code, not the runtime's own, was between managed frames at a recount.
     has_seen_native_code: bool,
     /// Since the last recount there was an epoch without one.
@@ -55,14 +54,13 @@ impl LeftBehind {
         self.has_skipped = true;
     }
 
-    /// Whether native code has left the stack since the last recount, or may have; `native_frames` of its frames are there now. The
-    /// runtime's own, under `calls` calls of finalizers and callbacks, return.
-    pub(super) fn native_code_has_left(&mut self, native_frames: u64, calls: u32) -> bool {
+    /// Whether native code may have caught something since the last recount; `native_frames` of its frames are there now. Those of the
+    /// runtime, under `calls` calls of finalizers and callbacks, count as well: a callback may have called native code that catches.
+    pub(super) fn native_code_may_have_caught(&mut self, native_frames: u64, calls: u32) -> bool {
         let before = std::mem::replace(&mut self.native_frames, native_frames);
-        let calls_before = std::mem::replace(&mut self.calls, calls);
         self.has_seen_native_code |= native_frames > 0 && calls == 0;
         let has_skipped = std::mem::take(&mut self.has_skipped);
-        native_frames < before && calls >= calls_before || self.has_seen_native_code && has_skipped
+        before > 0 || self.has_seen_native_code && has_skipped
     }
 
     /// How much of an object's count may have been left behind.

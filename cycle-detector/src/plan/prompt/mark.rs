@@ -17,6 +17,7 @@ use super::marker::Marker;
 use crate::evidence::{Evidence, PROMPT};
 use crate::plan::prompt::garbage_cap::GarbageCap;
 use crate::plan::prompt::proof::{is_suspected, objects_at};
+use crate::plan::prompt::unproved::Unproved;
 use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
@@ -33,13 +34,20 @@ pub struct CountedMarks {
     pub(super) evidence: Evidence,
     /// How much there may be whatever the evidence says.
     pub(super) cap: GarbageCap,
+    /// What marks in slices could not prove.
+    pub(super) unproved: Unproved,
     /// Waits for a mark.
     pub(super) marker: Marker,
 }
 
 impl Default for CountedMarks {
     fn default() -> Self {
-        CountedMarks { evidence: Evidence::new(&PROMPT), cap: GarbageCap::default(), marker: Marker::reserved() }
+        CountedMarks {
+            evidence: Evidence::new(&PROMPT),
+            cap: GarbageCap::default(),
+            unproved: Unproved::default(),
+            marker: Marker::reserved(),
+        }
     }
 }
 

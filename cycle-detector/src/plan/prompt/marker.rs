@@ -86,7 +86,7 @@ impl Marker {
         (self.stack.len() + self.large.len()) as u64 + u64::from(self.forgot || self.search_at.is_some())
     }
 
-    /// Objects visited from now on are needed by finalizers only.
+    /// Counts the bytes of objects visited from now on: those that finalizers only need, or that are alive by their counts only.
     pub(super) fn count_bytes(&mut self) {
         self.bytes = Some(0);
     }
@@ -94,6 +94,11 @@ impl Marker {
     /// How many bytes that was.
     pub(super) fn counted_bytes(&self) -> u64 {
         self.bytes.unwrap_or(0)
+    }
+
+    /// The same, and counts no more.
+    pub(super) fn take_counted_bytes(&mut self) -> u64 {
+        self.bytes.take().unwrap_or(0)
     }
 
     /// The program has run since.

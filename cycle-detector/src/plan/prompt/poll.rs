@@ -35,6 +35,9 @@ impl PromptDriver {
                 while self.sliced_mark.is_running() && self.counted_marks.cap.haste(heap) == Haste::Much {
                     self.stopped(heap, PromptDriver::sliced_mark_slice);
                 }
+                if self.counted_marks.unproved.asks_for_stop() && !self.sliced_mark.is_running() {
+                    self.stopped(heap, |driver, heap| _ = driver.prompt_mark(heap));
+                }
             }
             if heap.options().eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);

@@ -77,6 +77,8 @@ pub struct SlicedMark {
     /// Batches of a backlog that were judged before discovery.
     batches_before: u32,
     pub(super) freed: u64,
+    /// Bytes of objects that discovery had not come to, and the proof found alive.
+    pub(super) unproved_bytes: u64,
     /// Marks of the last one are still there.
     left_marks: bool,
     /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.

@@ -39,8 +39,8 @@ impl PromptDriver {
             return false;
         }
         self.progress = Progress::Idle;
-        if self.sliced_mark.has_stuck {
-            // The proof cannot judge it.
+        if self.sliced_mark.has_stuck || self.counted_marks.unproved.asks_for_stop() {
+            // The proof cannot judge that.
             self.prompt_mark(heap);
         }
         !self.sliced_mark.has_queued

@@ -79,6 +79,46 @@ fn words_of_compilers_and_inputs_of_all_kinds_make_a_program() {
     assert!(folder.inspect("readelf", &["-d"]).contains("Shared library: [liblist.so]"));
 }
 
+const RAISES: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+typedef struct File { struct File *next; long number; } File;
+static void closed(File *file) { printf("%ld closed\n", file->number); }
+TALLY_FINALIZED_TYPE(File, closed, next);
+extern void raise_error(void);
+extern int caught(void (*run)(void));
+static void work(void) {
+    File *file = TALLY_NEW(File);
+    TALLY_ROOT(file);
+    file->number = 1;
+    raise_error();
+    file->number = 2;
+}
+int main(void) {
+    int error = caught(work);
+    tally_safepoint();
+    printf("caught %d\n", error);
+}
+"#;
+
+const CATCHES: &str = r#"
+extern "C" void raise_error() { throw 7; }
+extern "C" int caught(void (*run)()) {
+    try { run(); } catch (int error) { return error; }
+    return 0;
+}
+"#;
+
+/// clang says of functions in C that nothing leaves them by unwinding, and then no pad of theirs releases what they hold.
+#[test]
+fn exceptions_release_what_frames_of_c_hold_if_clang_is_told_of_them() {
+    let folder = Folder::with(&[("raises.c", RAISES), ("catches.cpp", CATCHES)]);
+    for level in ["-O0", "-O2"] {
+        folder.build(&[level, "-fexceptions", "--plan", "refcount-prompt", "raises.c", "catches.cpp"]);
+        assert_eq!(folder.program(&[], &[]), printed("1 closed\ncaught 7\n"), "{level}");
+    }
+}
+
 #[test]
 fn each_form_in_which_a_build_stops_can_be_taken_up_again() {
     let folder = folder();

@@ -74,6 +74,12 @@ fn count_taken_up_once_too_often_after_a_jump() {
 
 /// A module without managed functions is native code.
 const NATIVE: &str = r#"
+define void @native_run_thrice(ptr %function, i64 %depth) uwtable {
+  call void @native_run(ptr %function, i64 %depth)
+  call void @native_run(ptr %function, i64 %depth)
+  call void @native_run(ptr %function, i64 %depth)
+  ret void
+}
 @back = internal global [32 x i64] zeroinitializer
 declare i32 @_setjmp(ptr) returns_twice
 declare void @longjmp(ptr, i32) noreturn
@@ -142,12 +148,16 @@ int main(void) {
 "#;
 
 fn run_beside_native_code(level: &str, wrong: &str) -> std::process::Output {
+    run_with_native_code(level, &NATIVE_JUMPS.replace("WRONG", wrong))
+}
+
+fn run_with_native_code(level: &str, program: &str) -> std::process::Output {
     let folder = tempfile::tempdir().expect("a folder");
     let native = folder.path().join("native.ll");
     std::fs::write(&native, NATIVE).expect("the folder can be written to");
     let native = native.display().to_string();
     let options = ["--zeal", "--plan", "refcount-prompt", "--opt", level, &native];
-    run_with(&options, "program.c", &NATIVE_JUMPS.replace("WRONG", wrong), &[])
+    run_with(&options, "program.c", program, &[])
 }
 
 #[test]
@@ -165,5 +175,47 @@ fn count_taken_up_once_too_often_after_a_jump_of_native_code() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         let right = output.status.code() == Some(5) && message.contains("references in objects, and at most");
         assert!(right, "--opt {level}: {}", describe(&output));
+    }
+}
+
+/// Protected calls as interpreters make them, one after the other from the same place: each look at the stack finds the same native frames.
+const PROTECTED_CALLS: &str = r#"#include <stdio.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+extern void native_run_thrice(void (*)(long), long);
+extern void native_leave(void);
+static Node *node(long value, Node *next) {
+    TALLY_ROOT(next);
+    Node *made = TALLY_NEW(Node);
+    made->value = value;
+    TALLY_WRITE(made, next, next);
+    return made;
+}
+static void leave(long depth) {
+    Node *own = node(depth, NULL), *more = NULL;
+    TALLY_ROOT(own, more);
+    more = node(depth, own);
+    own = node(depth, NULL);
+    if (depth == 0) native_leave();
+    leave(depth - 1);
+    printf("%ld\n", own->value + more->value);
+}
+int main(void) {
+    Node *list = NULL;
+    TALLY_ROOT(list);
+    for (int i = 0; i < 4; i++) {
+        native_run_thrice(leave, i % 3);
+        for (int k = 0; k < 5; k++) list = node(k, node(i, NULL));
+    }
+    printf("%ld %ld\n", list->value, list->next->value);
+}
+"#;
+
+#[test]
+fn native_code_catches_again_and_again_from_the_same_place() {
+    for level in ["0", "2"] {
+        let output = run_with_native_code(level, PROTECTED_CALLS);
+        assert!(output.status.success() && output.stdout == b"4 3\n", "--opt {level}: {}", describe(&output));
     }
 }

@@ -65,7 +65,9 @@ impl PromptDriver {
         self.counted_marks.marker = marker;
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         heap.set_mark_phase(MarkPhase::Off);
+        let before = heap.counted_live_bytes();
         let freed = sweep(heap);
+        self.counted_marks.unproved.note_stop(before.saturating_sub(heap.counted_live_bytes()) + awaited);
         for object in finalizable {
             object.increment_exact();
             heap.services.finalizers.queue.push_back(object);

@@ -200,6 +200,7 @@ impl PromptDriver {
     /// The objects that roots hold are alive.
     pub(in crate::plan::prompt::sliced_mark) fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
         self.sliced_mark.enter(Stage::Judge);
+        self.sliced_mark.marker.count_bytes();
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);
         spent
@@ -218,6 +219,7 @@ impl PromptDriver {
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
         self.learn_from_mark(heap, freed, awaited, true);
+        self.counted_marks.unproved.note_mark_in_slices(self.sliced_mark.unproved_bytes, heap.counted_live_bytes());
         self.open_round(heap, Kind::Mark);
         self.stops.report.freed_by_mark = freed;
         self.close_round(heap);

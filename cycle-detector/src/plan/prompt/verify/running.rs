@@ -24,8 +24,9 @@ impl PromptDriver {
             }
         }
         let native_frames = self.stack.unwinder_steps() - steps_before;
-        let has_left = self.left_behind.native_code_has_left(native_frames, heap.services.finalizers.depth());
-        let landed = std::mem::take(&mut heap.prompt.landed) || has_left;
+        let may_have_caught =
+            self.left_behind.native_code_may_have_caught(native_frames, heap.services.finalizers.depth());
+        let landed = std::mem::take(&mut heap.prompt.landed) || may_have_caught;
         self.left_behind.recounted(landed, recount.unaccounted());
         for object in self.left_behind.objects() {
             recount.from_roots.entry(object).or_default();
