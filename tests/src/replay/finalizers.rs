@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::effects::data_offsets;
 use super::{EPOCHS_TO_FREE, Replay};
 use crate::heap_under_test::{Deaths, HeapUnderTest};
-use crate::model_heap::{Id, Word};
+use crate::model_heap::{Id, Owed, Word};
 use crate::op::Deed;
 use crate::op::GLOBALS;
 use crate::op::deed::{Event, hang_offset};
@@ -210,6 +210,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.summary.called += 1;
         // It may be owed for long: the slot may refer to another object by now.
         if self.model.owed.remove(&id).is_some() {
+            self.take_call_for_later_targets(id);
             return Ok(());
         }
         let Some(&(offset, target, sure)) = self.model.weak_slots(id).first() else {
@@ -225,6 +226,18 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.model.clear_weak(id, offset);
         self.model.owed.remove(&id);
         Ok(())
+    }
+
+    /// The reference may have been set anew between the death of its target and the call: if that target has died as well by now, the one
+    /// call may stand for both.
+    fn take_call_for_later_targets(&mut self, id: Id) {
+        let reachable = self.model.reachable();
+        for (offset, target, _) in self.model.weak_slots(id) {
+            if !reachable[target as usize] && self.heap.load(self.addresses[id as usize], offset) == 0 {
+                self.model.clear_weak(id, offset);
+                self.model.owed.insert(id, Owed::Perhaps);
+            }
+        }
     }
 
     /// Checks that finalizers of garbage that counting finds run in time.

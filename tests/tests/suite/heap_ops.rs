@@ -90,3 +90,12 @@ fn open_objects_agree_with_the_model_in_every_setup() {
         check_taste(&setup, Taste::Open, seed::of_the_run(1), programs, longest);
     }
 }
+
+/// A collector that is stopped calls nobody: one call stands for the two targets that a weak reference has lost meanwhile.
+#[test]
+fn callback_of_a_weak_reference_that_is_set_anew_before_its_call_comes_once() {
+    check(
+        "stop\nallocate pair 0 r1\nweak-called r12 = r1\nset r1 = null\nepoch\nallocate pair 0 r0\nweak-write r12.0 = r0\nset r0 = null\n\
+         collect\n",
+    );
+}
