@@ -56,7 +56,7 @@ const WORK: (u64, u64) = (5, 8);
 const BEHIND: u64 = 8;
 
 /// Growth that is worth a mark, however little is alive, in bytes: a mark of so much takes a millisecond or two.
-const LEAST: u64 = 3 << 20;
+pub(super) const LEAST: u64 = 3 << 20;
 /// Growth that is asked for if the first mark was in vain, in times of what was alive.
 const AFTER_FIRST: u64 = CAP_IN_SLICES;
 

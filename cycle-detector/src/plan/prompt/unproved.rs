@@ -6,16 +6,11 @@
 //! keep everything that those frames held.
 //!
 //! What the program moves during one mark is found by discovery in the next, most likely. So if two marks in slices in a row found
-//! a quarter of the heap alive by its counts alone, the world is stopped for one mark. Where that frees less than a quarter of what was in
-//! doubt, the program does move so much, and twice as many such marks in a row are asked for next time, 64 at most.
+//! a part of the heap alive by its counts alone, of which one would pay, the world is stopped for one mark. Where that frees less than such a
+//! part of what was in doubt, the program does move so much, and twice as many such marks in a row are asked for next time.
 
-/// Part of the heap that must be in doubt.
-const PART: u64 = 4;
-/// Less in all is not worth a stop.
-const LEAST: u64 = 1 << 20;
-/// Marks in a row.
-const FIRST: u32 = 2;
-const MOST: u32 = 64;
+use super::garbage_cap::LEAST;
+use crate::sample::{EVERY_MAX, PAYS};
 
 #[derive(Debug)]
 pub(super) struct Unproved {
@@ -29,14 +24,15 @@ pub(super) struct Unproved {
 
 impl Default for Unproved {
     fn default() -> Self {
-        Unproved { in_a_row: 0, wanted: FIRST, bytes: 0 }
+        // Discovery of the second would have found what the program moved during the first.
+        Unproved { in_a_row: 0, wanted: 2, bytes: 0 }
     }
 }
 
 impl Unproved {
     /// A mark in slices has ended that found so many bytes alive after discovery, of `live` in all.
     pub(super) fn note_mark_in_slices(&mut self, bytes: u64, live: u64) {
-        let much = bytes >= LEAST && bytes >= live / PART;
+        let much = bytes >= LEAST && bytes >= live / PAYS;
         (self.in_a_row, self.bytes) = if much { (self.in_a_row + 1, bytes) } else { (0, 0) };
     }
 
@@ -48,7 +44,8 @@ impl Unproved {
     /// A mark that stopped the world has freed so many bytes.
     pub(super) fn note_stop(&mut self, freed: u64) {
         if self.asks_for_stop() {
-            self.wanted = if freed >= self.bytes / PART { FIRST } else { (2 * self.wanted).min(MOST) };
+            let has_paid = freed >= self.bytes / PAYS;
+            self.wanted = if has_paid { Unproved::default().wanted } else { (2 * self.wanted).min(EVERY_MAX) };
         }
         (self.in_a_row, self.bytes) = (0, 0);
     }
@@ -70,15 +67,15 @@ mod tests {
             unproved.note_stop(freed);
             marks
         };
-        assert_eq!([2, 4, 8, 16, 32, 64, 64], [0; 7].map(&mut marks_before_stop));
-        assert_eq!([64, 2, 2], [LEAST, LEAST, 0].map(&mut marks_before_stop));
+        assert_eq!([2, 4, 8, 16, 32, 64, 128, 256, 256], [0; 9].map(&mut marks_before_stop));
+        assert_eq!([256, 2, 2], [LEAST, LEAST, 0].map(&mut marks_before_stop));
     }
 
     #[test]
     fn little_in_doubt_asks_for_no_stop() {
         let mut unproved = Unproved::default();
         for _ in 0..10 {
-            for (bytes, live) in [(LEAST, LEAST), (LEAST - 1, LEAST), (LEAST, 5 * LEAST)] {
+            for (bytes, live) in [(LEAST, LEAST), (LEAST - 1, LEAST), (LEAST, 9 * LEAST)] {
                 unproved.note_mark_in_slices(bytes, live);
                 assert!(!unproved.asks_for_stop(), "{bytes} of {live}");
             }
