@@ -65,9 +65,11 @@ impl PromptDriver {
         self.counted_marks.marker = marker;
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         heap.set_mark_phase(MarkPhase::Off);
-        let before = heap.counted_live_bytes();
+        // What is alive is counted by a walk over the classes, for the answer to a question.
+        let before = self.counted_marks.unproved.asks_for_stop().then(|| heap.counted_live_bytes());
         let freed = sweep(heap);
-        self.counted_marks.unproved.note_stop(before.saturating_sub(heap.counted_live_bytes()) + awaited);
+        let gone = before.map_or(0, |before| before.saturating_sub(heap.counted_live_bytes()));
+        self.counted_marks.unproved.note_stop(gone + awaited);
         for object in finalizable {
             object.increment_exact();
             heap.services.finalizers.queue.push_back(object);
