@@ -36,7 +36,7 @@ const BYTES_PER_ENTRY: u64 = 64;
 /// The most growth that marks which find little ask for, in halves, and the largest factor of [`TURNOVER`].
 const HALVES_MAX: u64 = GROWTH_MAX;
 /// Marks in a row that may be given up because counting frees enough.
-const ABORTED_MAX: u32 = 2;
+pub(crate) const ABORTED_MAX: u32 = 2;
 
 /// Growth in halves of the base that is asked for when suspects promise more than one part in so many of the heap: the most
 /// promising first.

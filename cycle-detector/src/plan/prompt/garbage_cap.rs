@@ -56,7 +56,7 @@ const WORK: (u64, u64) = (5, 8);
 const BEHIND: u64 = 8;
 
 /// Growth that is worth a mark, however little is alive, in bytes: a mark of so much takes a millisecond or two.
-pub(super) const LEAST: u64 = 3 << 20;
+const LEAST: u64 = 3 << 20;
 /// Growth that is asked for if the first mark was in vain, in times of what was alive.
 const AFTER_FIRST: u64 = CAP_IN_SLICES;
 
@@ -206,7 +206,7 @@ impl GarbageCap {
 }
 
 /// [`LEAST`], or an epoch.
-fn least(heap: &Heap) -> u64 {
+pub(super) fn least(heap: &Heap) -> u64 {
     heap.options().epoch_bytes.min(LEAST)
 }
 

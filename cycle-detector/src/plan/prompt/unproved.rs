@@ -6,11 +6,15 @@
 //! keep everything that those frames held.
 //!
 //! What the program moves during one mark is found by discovery in the next, most likely. So if two marks in slices in a row found
-//! a part of the heap alive by its counts alone, of which one would pay, the world is stopped for one mark. Where that frees less than such a
-//! part of what was in doubt, the program does move so much, and twice as many such marks in a row are asked for next time.
+//! an eighth of the heap alive by its counts alone, the world is stopped for one mark. Where that frees less than an eighth of what was in
+//! doubt, the program does move so much, and twice as many such marks in a row are asked for next time, 256 at most.
 
-use super::garbage_cap::LEAST;
+use crate::evidence::ABORTED_MAX;
 use crate::sample::{EVERY_MAX, PAYS};
+
+/// Marks in a row that left much in doubt, before the world is stopped: as many as may be given up. One of so many is followed by a stop at least.
+const FIRST: u32 = ABORTED_MAX;
+const MOST: u32 = EVERY_MAX;
 
 #[derive(Debug)]
 pub(super) struct Unproved {
@@ -24,15 +28,15 @@ pub(super) struct Unproved {
 
 impl Default for Unproved {
     fn default() -> Self {
-        // Discovery of the second would have found what the program moved during the first.
-        Unproved { in_a_row: 0, wanted: 2, bytes: 0 }
+        Unproved { in_a_row: 0, wanted: FIRST, bytes: 0 }
     }
 }
 
 impl Unproved {
-    /// A mark in slices has ended that found so many bytes alive after discovery, of `live` in all.
-    pub(super) fn note_mark_in_slices(&mut self, bytes: u64, live: u64) {
-        let much = bytes >= LEAST && bytes >= live / PAYS;
+    /// A mark in slices has ended that found so many bytes alive after discovery, of `live` in all; less than `least` is not
+    /// worth a mark.
+    pub(super) fn note_mark_in_slices(&mut self, bytes: u64, live: u64, least: u64) {
+        let much = bytes >= least && bytes >= live / PAYS;
         (self.in_a_row, self.bytes) = if much { (self.in_a_row + 1, bytes) } else { (0, 0) };
     }
 
@@ -44,8 +48,7 @@ impl Unproved {
     /// A mark that stopped the world has freed so many bytes.
     pub(super) fn note_stop(&mut self, freed: u64) {
         if self.asks_for_stop() {
-            let has_paid = freed >= self.bytes / PAYS;
-            self.wanted = if has_paid { Unproved::default().wanted } else { (2 * self.wanted).min(EVERY_MAX) };
+            self.wanted = if freed >= self.bytes / PAYS { FIRST } else { (2 * self.wanted).min(MOST) };
         }
         (self.in_a_row, self.bytes) = (0, 0);
     }
@@ -55,13 +58,15 @@ impl Unproved {
 mod tests {
     use super::*;
 
+    const LEAST: u64 = PAYS << 20;
+
     #[test]
     fn stops_that_free_nothing_become_rare() {
         let mut unproved = Unproved::default();
         let mut marks_before_stop = |freed| {
             let mut marks = 0;
             while !unproved.asks_for_stop() {
-                unproved.note_mark_in_slices(2 * LEAST, 4 * LEAST);
+                unproved.note_mark_in_slices(2 * LEAST, 4 * LEAST, LEAST);
                 marks += 1;
             }
             unproved.note_stop(freed);
@@ -75,8 +80,8 @@ mod tests {
     fn little_in_doubt_asks_for_no_stop() {
         let mut unproved = Unproved::default();
         for _ in 0..10 {
-            for (bytes, live) in [(LEAST, LEAST), (LEAST - 1, LEAST), (LEAST, 9 * LEAST)] {
-                unproved.note_mark_in_slices(bytes, live);
+            for (bytes, live) in [(LEAST, LEAST), (LEAST - 1, LEAST), (LEAST, (PAYS + 1) * LEAST)] {
+                unproved.note_mark_in_slices(bytes, live, LEAST);
                 assert!(!unproved.asks_for_stop(), "{bytes} of {live}");
             }
         }

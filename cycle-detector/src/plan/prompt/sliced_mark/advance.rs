@@ -3,7 +3,7 @@
 use super::super::proof::Proof;
 use super::{BATCHES_BEFORE_MAX, Stage};
 use crate::collection_log::Kind;
-use crate::plan::prompt::PromptDriver;
+use crate::plan::prompt::{PromptDriver, garbage_cap};
 use crate::progress::Progress;
 use crate::slice::{CHUNK_UNITS, Slice};
 use std::time::Instant;
@@ -199,8 +199,8 @@ impl PromptDriver {
 
     /// The objects that roots hold are alive.
     pub(in crate::plan::prompt::sliced_mark) fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
-        self.sliced_mark.enter(Stage::Judge);
         self.sliced_mark.marker.count_bytes();
+        self.sliced_mark.enter(Stage::Judge);
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);
         spent
@@ -219,7 +219,8 @@ impl PromptDriver {
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
         self.learn_from_mark(heap, freed, awaited, true);
-        self.counted_marks.unproved.note_mark_in_slices(self.sliced_mark.unproved_bytes, heap.counted_live_bytes());
+        let (bytes, live) = (self.sliced_mark.unproved_bytes, heap.counted_live_bytes());
+        self.counted_marks.unproved.note_mark_in_slices(bytes, live, garbage_cap::least(heap));
         self.open_round(heap, Kind::Mark);
         self.stops.report.freed_by_mark = freed;
         self.close_round(heap);
