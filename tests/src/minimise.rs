@@ -34,7 +34,7 @@ pub struct Failing {
 pub fn read(place: &Path) -> Result<(Setup, Vec<Op>), String> {
     let text = std::fs::read_to_string(place).map_err(|error| format!("{}: {error}", place.display()))?;
     let (setup, ops) = parse_entry(&text).map_err(|error| format!("{}: {error}", place.display()))?;
-    Ok((Setup::named(&setup).ok_or_else(|| format!("no setup is called `{setup}`"))?, ops))
+    Ok((Setup::named(&setup)?, ops))
 }
 
 /// Runs the program of a file in a process of its own.

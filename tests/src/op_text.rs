@@ -16,7 +16,8 @@ const ZEAL_ALLOCATIONS_MAX: u64 = 300;
 pub fn check(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines();
-    let setup = lines.next().and_then(Setup::named).unwrap_or_else(|| Setup::named("default").expect("there is one"));
+    let named = lines.next().and_then(|name| Setup::named(name).ok());
+    let setup = named.unwrap_or_else(|| Setup::named("default").expect("there is one"));
     let mut left = if setup.options.zeal { ZEAL_ALLOCATIONS_MAX } else { ALLOCATIONS_MAX };
     let mut ops: Vec<Op> = vec![];
     for op in lines.filter_map(|line| Op::parse(&with_small_numbers(line)).ok()).take(OPS_MAX) {

@@ -46,7 +46,7 @@ impl FromStr for Origin {
             return Err(format!("`{text}` is not SETUP/SEED/NUMBER/LONGEST, such as sliced/17/42/1500"));
         };
         let whole = |part: &str| part.parse::<u64>().map_err(|_| format!("`{part}` in `{text}` is no number"));
-        Setup::named(setup).ok_or_else(|| format!("no setup is called `{setup}`"))?;
+        Setup::named(setup)?;
         let longest = usize::try_from(whole(longest)?).map_err(|error| error.to_string())?;
         Ok(Origin { setup: setup.to_owned(), seed: whole(seed)?, number: whole(number)?, longest })
     }

@@ -17,6 +17,7 @@ use crate::replay::{self, Failure, Summary};
 use crate::shrink::shrink;
 use crate::strategies::{Taste, nth_program, nth_program_of};
 use crate::tally_heap::TallyHeap;
+use tally_kit::seed;
 
 /// A way to set up a heap.
 #[derive(Clone, Debug)]
@@ -29,8 +30,11 @@ pub struct Setup {
 
 impl Setup {
     /// The setup of that name.
-    pub fn named(name: &str) -> Option<Setup> {
-        setups().into_iter().find(|setup| setup.name == name)
+    ///
+    /// # Errors
+    /// That there is none.
+    pub fn named(name: &str) -> Result<Setup, String> {
+        setups().into_iter().find(|setup| setup.name == name).ok_or_else(|| format!("no setup is called `{name}`"))
     }
 
     /// Runs a program in a fresh heap, noted in the journal meanwhile. A panic of the runtime is a failure too.
@@ -170,13 +174,22 @@ pub fn check_series(setup: &Setup, seed: u64, count: u64, ops_max: usize) -> Sum
     total
 }
 
-/// The same of programs of one taste; a failure is not shrunk.
+/// Programs of one taste; a failure is not shrunk.
+fn check_taste(setup: &Setup, taste: Taste, seed: u64, count: u64, ops_max: usize) -> Summary {
+    let programs = (0..count).map(|number| nth_program_of(taste, seed, number, ops_max));
+    programs.fold(Summary::default(), |total, ops| total.plus(check_in(setup, &ops)))
+}
+
+/// Runs a few programs of one taste, of the run's seed, in every setup: fewer and shorter ones under zeal.
 ///
 /// # Panics
 /// With a report when a heap and the model disagree.
-pub fn check_taste(setup: &Setup, taste: Taste, seed: u64, count: u64, ops_max: usize) -> Summary {
-    let programs = (0..count).map(|number| nth_program_of(taste, seed, number, ops_max));
-    programs.fold(Summary::default(), |total, ops| total.plus(check_in(setup, &ops)))
+pub fn check_taste_in_every_setup(taste: Taste) -> Summary {
+    let seed = seed::of_the_run(1);
+    setups().into_iter().fold(Summary::default(), |total, setup| {
+        let (programs, longest) = if setup.options.zeal { (2, 40) } else { (3, 400) };
+        total.plus(check_taste(&setup, taste, seed, programs, longest))
+    })
 }
 
 /// Runs the program in one setup; panics with a report.

@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn the_driver_objects_to_every_fault_of_stacks_and_shrinks_it_to_a_few_ops() {
-        objects_to_each(&STACK_FAULTS, ToyHeap::new, 8, 1500);
+        objects_to_each(&STACK_FAULTS, ToyHeap::new, 2, 400);
     }
 
     #[test]

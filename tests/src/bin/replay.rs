@@ -13,7 +13,7 @@ use tally_tests::failure_report::{graph_at, report_without_picture, write_pictur
 use tally_tests::journal::{entry_text, folder};
 use tally_tests::minimise::{Failing, minimise, read, run_apart};
 use tally_tests::origin::Origin;
-use tally_tests::setup::setups;
+use tally_tests::setup::{Setup, setups};
 
 #[derive(Parser)]
 #[command(name = "replay", about = "Runs a failing random program again, makes it short, and draws the heap")]
@@ -93,13 +93,10 @@ fn write(origin: &Origin, place: &Path) -> Result<(), String> {
 
 /// The first program of the seed that fails in any setup.
 fn search(arguments: &Arguments, seed: u64, place: &Path) -> Result<Option<PathBuf>, String> {
-    let mut chosen = setups();
-    if let Some(name) = &arguments.setup {
-        chosen.retain(|setup| setup.name == name);
-        if chosen.is_empty() {
-            return Err(format!("no setup is called `{name}`"));
-        }
-    }
+    let chosen = match &arguments.setup {
+        Some(name) => vec![Setup::named(name)?],
+        None => setups(),
+    };
     let count = chosen.len();
     for (place_in_list, setup) in chosen.into_iter().enumerate() {
         let longest = if setup.options.zeal { arguments.longest.div_ceil(10) } else { arguments.longest };

@@ -78,14 +78,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn named(setup: &str) -> Result<Setup, String> {
-    Setup::named(setup).ok_or_else(|| format!("no setup is called `{setup}`"))
-}
-
 /// Program number `number` of the seed, and the setup it runs in.
 fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> {
     let setup = match &arguments.setup {
-        Some(name) => named(name)?,
+        Some(name) => Setup::named(name)?,
         None => setups().swap_remove(number as usize % setups().len()),
     };
     // Under zeal every safepoint is an epoch, and every epoch a recount of the heap.
@@ -212,7 +208,7 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
 
 fn replay(place: &Path, instead: Option<&str>) -> Result<u8, String> {
     let (of_file, ops) = read(place)?;
-    let setup = instead.map_or(Ok(of_file), named)?;
+    let setup = instead.map_or(Ok(of_file), Setup::named)?;
     match setup.run(&ops) {
         Ok(summary) => {
             println!("no difference: {summary:?}");

@@ -42,33 +42,28 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         holder != Kind::Label || self.model.object(id).kind == Kind::Text
     }
 
-    pub(super) fn store(&mut self, id: Id, offset: u64, word: Word) {
-        let bits = self.bits(self.model.object(id).kind, word);
-        self.model.store(id, offset, word);
-        self.heap.store(self.addresses[id as usize], offset, bits);
-    }
-
     pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
-        let stores = self.stores_of(id, offset, loaded);
-        if self.model.object(id).kind.has_described_pairs() {
-            let kind = self.model.object(id).kind;
-            let pair = [stores[0], stores[1]].map(|(_, word)| self.bits(kind, word));
-            stores.iter().for_each(|&(offset, word)| self.model.store(id, offset, word));
-            return self.heap.store_pair(self.addresses[id as usize], offset - 8, pair);
-        }
-        for (offset, word) in stores {
-            self.store(id, offset, word);
-        }
+        self.store_slot_by(H::store, id, offset, loaded);
     }
 
-    /// The stores of a slot, in order.
-    pub(super) fn stores_of(&self, id: Id, offset: u64, loaded: Loaded) -> Vec<(u64, Word)> {
+    /// The same by a store of words of the heap's. A pair that is described changes as one, with a barrier.
+    pub(super) fn store_slot_by(&mut self, store: fn(&mut H, u64, u64, u64), id: Id, offset: u64, loaded: Loaded) {
+        let (kind, address) = (self.model.object(id).kind, self.addresses[id as usize]);
         let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
-        // Of a pair that is described there is one store, and any order is allowed under the deferred plan.
-        if self.model.object(id).kind.has_described_pairs() || self.heap.deaths() == Deaths::Deferred {
+        // Any order is allowed under the deferred plan.
+        if kind.has_described_pairs() || self.heap.deaths() == Deaths::Deferred {
             stores.sort_unstable_by_key(|(offset, _)| *offset);
         }
-        stores
+        if kind.has_described_pairs() {
+            let pair = [stores[0], stores[1]].map(|(_, word)| self.bits(kind, word));
+            stores.iter().for_each(|&(offset, word)| self.model.store(id, offset, word));
+            return self.heap.store_pair(address, offset - 8, pair);
+        }
+        for (offset, word) in stores {
+            let bits = self.bits(kind, word);
+            self.model.store(id, offset, word);
+            store(self.heap, address, offset, bits);
+        }
     }
 
     pub(super) fn write_place(&mut self, place: Place, value: Value) -> Result<(), String> {

@@ -63,6 +63,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.model.global_handles[handle % GLOBAL_HANDLES] = None;
         self.heap.free_global_handle(handle % GLOBAL_HANDLES);
     }
+
     /// The object of that number is closed, and another is opened instead, if there is one with slots that is no ephemeron.
     pub(super) fn open(&mut self, number: usize, from: Option<Register>) {
         let number = number % OPEN_OBJECTS;
@@ -82,17 +83,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if let Some((id, offset)) = self.resolve(place)?
             && self.model.open.contains(&Some(id))
         {
-            let kind = self.model.object(id).kind;
-            let loaded = self.word_for(kind, value);
-            // A pair that is described changes as one, with a barrier.
-            match kind.has_described_pairs() {
-                true => self.store_slot(id, offset, loaded),
-                false => self.stores_of(id, offset, loaded).into_iter().for_each(|(offset, word)| {
-                    let bits = self.bits(kind, word);
-                    self.model.store(id, offset, word);
-                    self.heap.store_open(self.addresses[id as usize], offset, bits);
-                }),
-            }
+            let loaded = self.word_for(self.model.object(id).kind, value);
+            self.store_slot_by(H::store_open, id, offset, loaded);
         }
         Ok(())
     }

@@ -5,9 +5,8 @@
 use std::path::Path;
 use tally_kit::damage::budget::each_input;
 use tally_kit::dice::Dice;
-use tally_kit::seed;
 use tally_tests::op_text;
-use tally_tests::setup::{check, check_taste, setups};
+use tally_tests::setup::{check, check_taste_in_every_setup, setups};
 use tally_tests::strategies::Taste;
 
 /// Edited programs of one test run.
@@ -85,10 +84,7 @@ fn cycle_that_an_ephemeron_with_a_dead_young_key_holds_is_collected() {
 /// Every setup, with programs that do little else than to open, to write and to close.
 #[test]
 fn open_objects_agree_with_the_model_in_every_setup() {
-    for setup in setups() {
-        let (programs, longest) = if setup.options.zeal { (2, 40) } else { (3, 400) };
-        check_taste(&setup, Taste::Open, seed::of_the_run(1), programs, longest);
-    }
+    check_taste_in_every_setup(Taste::Open);
 }
 
 /// A collector that is stopped calls nobody: one call stands for the two targets that a weak reference has lost meanwhile.

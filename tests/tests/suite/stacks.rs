@@ -1,17 +1,12 @@
 //! Op programs about stacks: each stands for a bug that one like it has found, or for a rule that whole programs seldom reach.
 
-use tally_kit::seed;
-use tally_tests::setup::{check, check_taste, setups};
+use tally_tests::setup::{check, check_taste_in_every_setup};
 use tally_tests::strategies::Taste;
 
 /// scenarios 109, 112: every setup, with programs that do little else than to call and to switch.
 #[test]
 fn stacks_agree_with_the_model_in_every_setup() {
-    let (seed, mut switches) = (seed::of_the_run(1), 0);
-    for setup in setups() {
-        let (programs, longest) = if setup.options.zeal { (2, 40) } else { (3, 400) };
-        switches += check_taste(&setup, Taste::Stacks, seed, programs, longest).switches;
-    }
+    let switches = check_taste_in_every_setup(Taste::Stacks).switches;
     assert!(switches > 1000, "{switches} switches are next to nothing");
 }
 
