@@ -1,4 +1,4 @@
-//! Handles: references that a program holds across safepoints without a root of its own. Open objects, which have such.
+//! Handles: references that a program holds across safepoints without a root of its own; and open objects, each held by one.
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;
