@@ -229,25 +229,6 @@ fn write(m: &mut Mutator, stack: ObjectRef, is_open: bool, place: u64, node: Opt
     }
 }
 
-/// A flip logs the objects that are open, and not the blocks in which they lie: garbage beside them, named by each log, kept what it referred
-/// to alive in the mark of a collection.
-#[test]
-fn garbage_beside_an_open_object_is_collected() {
-    let options = HeapOptions { block_log_after: 1, trials: false, ..HeapOptions::default() };
-    let mut m = new_mutator(options).expect("address space");
-    let stack = stack(&mut m, 20);
-    let node = m.allocate(type_of(&NODE)).expect("memory");
-    set(&mut m, node, 0, Some(node));
-    m.push_root(Some(node));
-    m.epoch();
-    m.heap().open_object(stack);
-    m.truncate_roots(0);
-    m.collect();
-    assert_eq!(m.live_objects(), [stack]);
-    m.verify().expect("only what is open is logged");
-    assert!(m.heap().close_object(stack));
-}
-
 /// What it refers to would be alive without its key.
 #[test]
 fn ephemeron_cannot_be_open() {

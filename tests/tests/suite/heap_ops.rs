@@ -95,3 +95,10 @@ fn callback_of_a_weak_reference_that_is_set_anew_before_its_call_comes_once() {
          collect\n",
     );
 }
+
+/// A flip logs the objects that are open, and not the blocks in which they lie: garbage beside them, named by each log, kept what it referred
+/// to alive in the mark of a collection.
+#[test]
+fn garbage_beside_an_open_object_is_collected() {
+    check("ring tagged x 1 r4\nopen 1 = r4\nhub x 0 r3\nflip\nlist aligned-16 x 1 r2\nload r3 = r2.0\ncollect\n");
+}
