@@ -20,12 +20,22 @@ const COMMAND: &str = "TALLY_COMMAND";
 /// The variable that names the command of the tests' own profile: `kit/emulated.sh`.
 const CHECKED_COMMAND: &str = "TALLY_CHECKED_COMMAND";
 
-/// The folder for the output of `kit/clang_once.sh`; without one, each run of a C program compiles it anew.
+/// The folder for the output of `clang_once` (`kit/src/bin/clang_once.rs`); without one, each run of a C program compiles it anew.
 const CLANG_ONCE: &str = "CLANG_ONCE";
 
 /// The clang that does not compile anything twice, if there is a folder for its output.
 pub fn clang_once() -> Option<PathBuf> {
-    std::env::var_os(CLANG_ONCE).map(|_| source_tree().join("kit/clang_once.sh"))
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    std::env::var_os(CLANG_ONCE)?;
+    let place = PLACE.get_or_init(|| {
+        let place = profile_folder().join("clang_once");
+        // `cargo xtask test` has built it in the tests' own profile.
+        if !place.is_file() {
+            build(&["-p", "tally-kit", "--bin", "clang_once"]);
+        }
+        place
+    });
+    Some(place.clone())
 }
 
 /// The root of the source tree.
@@ -139,85 +149,4 @@ fn build(packages: &[&str]) {
     cargo.args(["build", "--quiet", "--profile", profile]).args(packages).arg("--target-dir").arg(target);
     let status = cargo.current_dir(source_tree()).status().expect("cargo can be run");
     assert!(status.success(), "`cargo build {}` failed", packages.join(" "));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::source_tree;
-    use std::path::Path;
-    use std::process::{Command, Output};
-
-    fn compile(folder: &Path) -> Output {
-        let mut script = Command::new(source_tree().join("kit/clang_once.sh"));
-        script.args(["-c", "-emit-llvm", "-I", "headers", "-x", "c", "a.c", "-o", "a.bc"]);
-        script.current_dir(folder).env("CLANG_ONCE", folder.join("once")).output().expect("it starts")
-    }
-
-    /// The folder's `main.o` and `libtally.a` as `program`, with the words of `tally build`.
-    fn link(folder: &Path) -> Output {
-        let mut script = Command::new(source_tree().join("kit/clang_once.sh"));
-        script.args(["-fuse-ld=lld", "-pie", "-Wl,--gc-sections"]).arg(folder.join("main.o"));
-        script.arg(folder.join("libtally.a")).args(["-lgcc_s", "-lc", "-o"]).arg(folder.join("program"));
-        script.current_dir(folder).env("CLANG_ONCE", folder.join("once")).output().expect("it starts")
-    }
-
-    #[test]
-    fn programs_are_linked_as_clang_links_them_and_lld_is_heard() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let place = |name: &str| folder.path().join(name);
-        let made = |tool: &str, words: &[&str]| {
-            let status = Command::new(tool).args(words).current_dir(folder.path()).status();
-            assert!(status.expect("it starts").success(), "{tool} {words:?}");
-        };
-        std::fs::create_dir(place("once")).expect("a folder");
-        let main = "int answer(void);\nint main(void) { return answer(); }\n";
-        std::fs::write(place("main.c"), main).expect("writable");
-        std::fs::write(place("answer.c"), "int answer(void) { return 42; }\n").expect("writable");
-        made("cc", &["-g", "-c", "main.c", "answer.c"]);
-        made("ar", &["rc", "libtally.a", "answer.o"]);
-        for _ in 0..2 {
-            let linked = link(folder.path());
-            assert!(linked.status.success() && linked.stderr.is_empty(), "{linked:?}");
-            assert_eq!(Command::new(place("program")).status().expect("it starts").code(), Some(42));
-            std::fs::remove_file(place("program")).expect("it was made");
-        }
-        std::fs::write(place("main.c"), main.replace("answer", "question")).expect("writable");
-        made("cc", &["-c", "main.c"]);
-        let refused = link(folder.path());
-        assert!(
-            !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("question"),
-            "{refused:?}"
-        );
-    }
-
-    #[test]
-    fn what_was_compiled_once_is_not_compiled_again() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writable");
-        let made = || std::fs::read(folder.path().join("a.bc")).expect("it was made");
-        let kept = || std::fs::read_dir(folder.path().join("once")).expect("readable").count();
-        ["once", "headers"].iter().for_each(|name| std::fs::create_dir(folder.path().join(name)).expect("a folder"));
-        write("headers/x.h", "#define X 1\n");
-        write("beside.h", "#define Y 1\n");
-        write("a.c", "#include <x.h>\n#include \"beside.h\"\nint f(void) { return X + Y; }\n");
-        assert!(compile(folder.path()).status.success());
-        let (first, file) = (made(), std::fs::read_dir(folder.path().join("once")).expect("readable").next());
-        // Another content shows whether the next run takes the file.
-        std::fs::write(file.expect("it is kept").expect("an entry").path(), "kept").expect("writable");
-        assert!(compile(folder.path()).status.success());
-        assert_eq!(made(), b"kept");
-        for (header, text) in [("headers/x.h", "#define X 2\n"), ("beside.h", "#define Y 2\n")] {
-            write(header, text);
-            assert!(compile(folder.path()).status.success());
-            assert_ne!(made(), b"kept");
-            assert_ne!(made(), first);
-        }
-        assert_eq!(kept(), 3);
-        write("a.c", "#warning said\n");
-        let warned = compile(folder.path());
-        assert!(warned.status.success() && String::from_utf8_lossy(&warned.stderr).contains("said"), "{warned:?}");
-        write("a.c", "int f(void) { return nothing; }\n");
-        assert!(!compile(folder.path()).status.success());
-        assert_eq!(kept(), 3, "what clang says is said each time");
-    }
 }

@@ -42,7 +42,8 @@ pub fn test(arguments: &Arguments) -> Outcome {
 }
 
 /// What suites start and link.
-const STARTED_OR_LINKED: [&str; 8] = ["-p", "tally-llvm", "-p", "aot-runtime", "-p", "tally-pass", "-p", "tally-c"];
+const STARTED_OR_LINKED: [&str; 10] =
+    ["-p", "tally-llvm", "-p", "aot-runtime", "-p", "tally-pass", "-p", "tally-c", "-p", "tally-kit"];
 
 /// Builds the command, and what the tests need in their own profile: all tests of the workspace, or what their suites start and link,
 /// which no test depends on. Both profiles at once: each ends in one large crate, which keeps one processor.
@@ -60,7 +61,7 @@ fn built(all: bool) -> Result<PathBuf, Failure> {
 struct Suites {
     /// The command that was built.
     tally: PathBuf,
-    /// What `kit/clang_once.sh` has made.
+    /// What `clang_once` has made (`kit/src/bin/clang_once.rs`).
     clang_once: PathBuf,
 }
 
