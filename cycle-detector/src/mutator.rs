@@ -392,7 +392,7 @@ impl Mutator {
         let heap = &raw mut *self.heap;
         let mut objects = vec![];
         // SAFETY: [ALONE] the box stays where it is, and is not used until this returns.
-        Heap::for_each_object(unsafe { HeapEntry::of(heap) }, |object| objects.push(object));
+        Heap::for_each_object(unsafe { HeapEntry::of(heap) }, |object, _| objects.push(object));
         objects
     }
 

@@ -20,6 +20,7 @@ use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::out_of_memory::{OutOfMemory, name_of};
+use crate::services::host_roots::Release;
 use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;
 
@@ -135,12 +136,7 @@ impl Heap {
         if let Some(object) = self.allocate_at_once(info, length) {
             return Ok(object);
         }
-        let roots = self.services.host_roots.stack.len();
-        self.services.host_roots.stack.push(Some(owner));
-        self.recount_root(Some(owner), None);
-        let allocated = self.allocate_owned(info, length);
-        self.truncate_host_roots(roots);
-        allocated
+        self.holding_as(Release::AsRoot, &[Some(owner)], |heap| heap.allocate_owned(info, length))
     }
 
     fn is_resized_in_place(&mut self, info: &TypeInfo, object: ObjectRef, length: u64) -> Result<bool, OutOfMemory> {

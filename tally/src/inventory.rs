@@ -32,10 +32,8 @@ impl Scope<'_> {
     /// safepoint.
     pub fn objects(&mut self) -> Vec<ObjectInfo> {
         let mut objects = vec![];
-        let mut note = |object: tally_heap::ObjectRef| {
-            let info = object.type_info();
-            let (address, bytes) = (object.address(), info.cell_bytes_of(object));
-            objects.push(ObjectInfo { type_name: &info.name, address, bytes });
+        let mut note = |object: tally_heap::ObjectRef, bytes| {
+            objects.push(ObjectInfo { type_name: &object.type_info().name, address: object.address(), bytes });
         };
         self.safepoint(|inner| InnerHeap::for_each_object(inner, &mut note));
         objects

@@ -1,7 +1,6 @@
 //! The C symbols of finalizers; `services/finalizer.rs` explains them.
 
-use super::thread_heap;
-use tally_heap::object::ObjectRef;
+use super::{own, thread_heap};
 use tally_heap::services::finalizer::{self, ErrorHook};
 
 /// `int32_t tally_finalize_register(void *object)`:
@@ -12,8 +11,7 @@ use tally_heap::services::finalizer::{self, ErrorHook};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
     leaf!(tally_finalize_register);
-    // SAFETY: [HEADER] by the caller's promise.
-    let object = unsafe { ObjectRef::of_word(object) };
+    let object = own(object, "tally_finalize_register");
     // SAFETY: [ALONE] borrowed for this statement alone.
     object.is_some_and(|object| unsafe { thread_heap() }.register_finalizer(object)).into()
 }
@@ -25,8 +23,7 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
     leaf!(tally_finalize_forget);
-    // SAFETY: [HEADER] by the caller's promise.
-    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+    if let Some(object) = own(object, "tally_finalize_forget") {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.forget_finalizer(object);
     }

@@ -2,7 +2,7 @@
 //! are in `abi`, which also explains the shim of a safepoint and the kinds of failure. `tally.h` has the contract of
 //! each symbol.
 
-use crate::abi::{answer, thread_heap};
+use crate::abi::{answer, own, refuse, thread_heap};
 use crate::safepoint_shim;
 use rustc_hash::FxHashMap;
 use std::ffi::{CString, c_char, c_void};
@@ -80,11 +80,11 @@ extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
     // SAFETY: [ALONE] compiled code holds no reference to its heap; `visit` is a function of that type, by the caller's
     // promise.
     let heap = unsafe { thread_heap() };
-    let visit = |object: ObjectRef| {
+    let visit = |object: ObjectRef, bytes| {
         let info = object.type_info();
         let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
         // SAFETY: by the caller's promise.
-        unsafe { visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context) };
+        unsafe { visit(object.address() as *mut c_void, name.as_ptr(), bytes, context) };
     };
     // SAFETY: compiled code holds no reference to its heap.
     Heap::for_each_object(unsafe { HeapEntry::of(heap) }, visit);
@@ -260,9 +260,8 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
     leaf!(tally_count_of);
-    // SAFETY: [HEADER] by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
+    own(object, "tally_count_of").map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
 }
 
 /// `tally_handle *tally_handle_new(void *object)`: a scoped handle.
@@ -297,6 +296,7 @@ extern "C" fn new_handle_slow(object: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
     leaf!(tally_handle_set);
+    own(object, "tally_handle_set");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
@@ -332,6 +332,7 @@ pub unsafe extern "C" fn tally_handles_close(scope: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
     leaf!(tally_global_new);
+    own(object, "tally_global_new");
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
@@ -345,8 +346,8 @@ pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
     leaf!(tally_global_set);
-    // SAFETY: [ALONE] borrowed for the next statement alone.
-    let heap = unsafe { thread_heap() };
+    own(object, "tally_global_set");
+    let heap = heap_of_global(global, "tally_global_set");
     // SAFETY: by the caller's promise.
     unsafe { heap.set_global(global, object) };
 }
@@ -359,11 +360,21 @@ pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
 pub unsafe extern "C" fn tally_global_free(global: u64) {
     leaf!(tally_global_free);
     if global != 0 {
-        // SAFETY: [ALONE] borrowed for the next statement alone.
-        let heap = unsafe { thread_heap() };
-        // SAFETY: by the caller's promise.
+        let heap = heap_of_global(global, "tally_global_free");
+        // SAFETY: [ROOT] a global handle of this heap that is not free.
         unsafe { heap.free_global(global) };
     }
+}
+
+/// This thread's heap, whose the global handle must be.
+#[inline(always)]
+fn heap_of_global<'a>(global: u64, function: &str) -> &'a mut Heap {
+    // SAFETY: [ALONE] borrowed for the caller's next statement.
+    let heap = unsafe { thread_heap() };
+    if let Some(why) = heap.global_refuses(global) {
+        refuse(global, function, why);
+    }
+    heap
 }
 
 /// `void tally_external_bytes(void *object, int64_t delta)`; an address outside the heap range is ignored.
@@ -373,8 +384,7 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
     leaf!(tally_external_bytes);
-    // SAFETY: [HEADER] by the caller's promise.
-    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+    if let Some(object) = own(object, "tally_external_bytes") {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.add_external_bytes(object, delta);
     }
@@ -387,8 +397,7 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
     leaf!(tally_make_immortal);
-    // SAFETY: [HEADER] by the caller's promise.
-    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+    if let Some(object) = own(object, "tally_make_immortal") {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { thread_heap() }.make_immortal(object);
     }

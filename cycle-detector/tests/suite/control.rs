@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::heap::HeapEntry;
 use tally_heap::plan::Plan;
-use tally_heap::{HeapOptions, ObjectRef};
+use tally_heap::{Heap, HeapOptions, ObjectRef};
 use tally_kit::nodes::{new_mutator, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -446,4 +447,48 @@ fn a_collection_in_parts_under_zeal_leaves_nothing() {
         assert_eq!(m.live_objects(), [kept], "{plan:?}, after {parts} parts");
         m.verify().expect("a sound heap");
     }
+}
+
+/// A library that was lowered for zeal may be loaded beside a heap that has none.
+#[test]
+fn safepoints_of_zeal_leave_what_is_in_flight_alone_in_a_heap_without_zeal() {
+    each_of(&Plan::ALL, |mut m| {
+        for _ in 0..3 {
+            let object = node(&mut m);
+            object.slot(0).store(0);
+            let in_flight = [object.address()];
+            // SAFETY: [HELD] nothing else of the heap is in use.
+            let heap = unsafe { HeapEntry::of(&raw mut *m.heap()) };
+            // SAFETY: one word may be read.
+            unsafe { Heap::zeal_safepoint(heap, in_flight.as_ptr(), 1) };
+            let again = node(&mut m);
+            assert_ne!(object, again, "{:?}: its memory went", m.heap().plan());
+            assert!(object.type_info() as *const _ == again.type_info() as *const _);
+            let root = m.push_root(Some(object));
+            m.write(object, object.slot(0), again.address());
+            m.set_root(root, None);
+            m.collect();
+        }
+    });
+}
+
+/// Whoever adds up what is there has what the counters say.
+#[test]
+fn bytes_of_all_objects_are_the_live_bytes() {
+    each_of(&Plan::ALL, |mut m| {
+        for length in [0, 1, 2, 10, 16, 17, 30, 100, 161, 500, 1200, 3000, 5000, 20_000] {
+            let array = m.allocate_array(type_of(&ARRAY), length).expect("room");
+            m.push_root(Some(array));
+            m.collect();
+            let mut bytes = 0;
+            // SAFETY: [HELD] nothing else of the heap is in use.
+            Heap::for_each_object(unsafe { HeapEntry::of(&raw mut *m.heap()) }, |_, of_cell| bytes += of_cell);
+            assert_eq!(
+                (bytes, m.heap().live_bytes()),
+                (m.statistics().live_bytes, bytes),
+                "{:?}, {length}",
+                m.heap().plan()
+            );
+        }
+    });
 }

@@ -134,7 +134,7 @@ fn frames_keep_theirs(lists: u64, length: u64, options: HeapOptions, changes: u3
     Heap::collect(unsafe { HeapEntry::of(&raw mut *heap) });
     let mut left = 0;
     // SAFETY: [ALONE] the heap is borrowed by nobody else.
-    Heap::for_each_object(unsafe { HeapEntry::of(&raw mut *heap) }, |_| left += 1);
+    Heap::for_each_object(unsafe { HeapEntry::of(&raw mut *heap) }, |_, _| left += 1);
     assert_eq!(left, 0, "{:?}", heap.statistics);
 }
 

@@ -168,6 +168,35 @@ fn a_set_that_dies_lets_its_members_go() {
     });
 }
 
+/// A large set ends in slices; its members are in none from the moment at which it is known to be dead.
+#[test]
+fn members_of_a_set_that_ends_in_slices_may_be_added_to_another_at_once() {
+    for_all_heaps(|m| {
+        let first = set(m);
+        let place = RootIndex(m.root_count() - 1);
+        let texts: Vec<ObjectRef> = (0..2000).map(|number| add(m, first, number as u32, number).0).collect();
+        let weak = m.heap().new_weak(Some(first)).expect("room");
+        m.push_root(Some(weak));
+        let second = set(m);
+        m.set_root(place, None);
+        for polls in 0.. {
+            if m.heap().read_weak(weak.slot(0)).is_none() {
+                break;
+            }
+            if polls < 3 {
+                m.poll();
+            } else {
+                m.collect();
+            }
+        }
+        for &text in &texts {
+            assert_eq!(m.heap().weak_set_refuses(second, text), None);
+            m.heap().weak_set_add(second, text).expect("room");
+        }
+        assert_eq!(members(m, second).len(), texts.len());
+    });
+}
+
 /// Members, set and all die together.
 #[test]
 fn a_set_dies_with_its_members() {

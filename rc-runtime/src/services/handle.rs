@@ -22,6 +22,7 @@ mod open;
 
 use crate::memory::list::List;
 use crate::object::ObjectRef;
+use rustc_hash::FxHashSet;
 
 /// Handles in a chunk.
 const CHUNK: usize = 1024;
@@ -29,6 +30,7 @@ const CHUNK: usize = 1024;
 const CHUNK_BYTES: u64 = CHUNK as u64 * 8;
 /// Global handles that are made at once.
 const GLOBALS: usize = 64;
+const GLOBALS_BYTES: u64 = GLOBALS as u64 * 8;
 /// The word of a global handle that is free: no reference is odd.
 const FREE: u64 = 1;
 
@@ -40,9 +42,18 @@ pub struct Handles {
     spare: List<List<u64>>,
     /// Prompt plan: so many from the bottom are counted.
     counted: usize,
-    globals: List<List<u64>>,
+    globals: List<Box<Globals>>,
     free_globals: List<u64>,
+    /// Where those of `globals` begin: whether a word is one of this heap's global handles is found in constant time.
+    starts_of_globals: FxHashSet<u64>,
 }
+
+/// Global handles side by side, in memory by whose address each of them is found.
+#[derive(Debug)]
+#[repr(align(512))]
+struct Globals([u64; GLOBALS]);
+
+const _: () = assert!(align_of::<Globals>() as u64 == GLOBALS_BYTES && size_of::<Globals>() as u64 == GLOBALS_BYTES);
 
 fn object_in(word: u64) -> Option<ObjectRef> {
     // SAFETY: [ROOT] a handle in the heap range holds a reference.
@@ -69,6 +80,11 @@ impl Handles {
         let holds = |chunk: &[u64]| (chunk.as_ptr() as u64..chunk.as_ptr() as u64 + CHUNK_BYTES).contains(&handle);
         let chunk = self.chunks.iter().rposition(|chunk| holds(chunk))?;
         Some(chunk * CHUNK + (handle - self.chunks[chunk].as_ptr() as u64) as usize / 8)
+    }
+
+    /// Whether a global handle of this heap, in use or free, has that address.
+    fn has_global(&self, global: u64) -> bool {
+        global.is_multiple_of(8) && self.starts_of_globals.contains(&(global - global % GLOBALS_BYTES))
     }
 
     /// Global handles in use.

@@ -70,12 +70,13 @@ impl LeakReport {
 }
 
 impl Heap {
-    /// Calls `visit` with every object that is there, once, in no order to rely on. `visit` calls nothing of this heap.
-    pub fn for_each_object(mut heap: HeapEntry, mut visit: impl FnMut(ObjectRef)) {
+    /// Calls `visit` with every object that is there and the bytes of its cell, once, in no order to rely on. `visit` calls nothing of
+    /// this heap.
+    pub fn for_each_object(mut heap: HeapEntry, mut visit: impl FnMut(ObjectRef, u64)) {
         Heap::make_known(heap);
         heap.for_each_known(|heap, object| {
             if heap.is_there(object) {
-                visit(object);
+                visit(object, heap.bytes_of_cell(object));
             }
         });
     }
@@ -91,9 +92,8 @@ impl Heap {
         let mut by_type: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         self.for_each_known(|heap, object| {
             if heap.is_there(object) {
-                let info = object.type_info();
-                let entry = by_type.entry(&info.name).or_default();
-                *entry = (entry.0 + 1, entry.1 + info.cell_bytes_of(object));
+                let entry = by_type.entry(&object.type_info().name).or_default();
+                *entry = (entry.0 + 1, entry.1 + heap.bytes_of_cell(object));
             }
         });
         if by_type.is_empty() {

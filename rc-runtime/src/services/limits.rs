@@ -110,8 +110,9 @@ impl Limits {
 
 impl Heap {
     /// The program runs in a frame at `here`: callback and handler that were called from below, and left by `longjmp`, may be
-    /// called again. Objects protected at their safepoint are not any more.
+    /// called again. Objects protected at their safepoint are not any more, nor held by functions of the runtime.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
+        self.end_left_holds(here);
         if self.limits.note_landing(here) {
             self.end_protection_of_left_calls();
         }

@@ -163,16 +163,29 @@ impl Heap {
     }
 
     /// Why the object cannot be added to the set, if it cannot.
-    pub fn weak_set_refuses(&self, set: ObjectRef, member: ObjectRef) -> Option<&'static str> {
+    pub fn weak_set_refuses(&mut self, set: ObjectRef, member: ObjectRef) -> Option<&'static str> {
         let payload = member.type_info().cell_bytes_of(member) - crate::object::HEADER_BYTES;
         let offset = set.slot(HASH_OFFSET).read();
-        let of = self.set_number_of(member);
+        let of = self.number_of_living_set(member);
         if offset + 4 > payload || !offset.is_multiple_of(4) {
             Some("the object has no hash at the offset that the weak set was told")
         } else if of != 0 && u64::from(of) != set.slot(NUMBER).read() {
             Some("the object is in another weak set")
         } else {
             None
+        }
+    }
+
+    /// The number of the set that the object is in; 0: none. One that dies loses it now, and not in its turn.
+    fn number_of_living_set(&mut self, member: ObjectRef) -> u32 {
+        let number = self.set_number_of(member);
+        let set = if number == 0 { None } else { self.services.specials.sets[number as usize - 1] };
+        match set {
+            Some(set) if self.upgrade(set).is_none() => {
+                self.leave_set(member);
+                0
+            }
+            _ => number,
         }
     }
 

@@ -281,6 +281,16 @@ fn longjmp_leaves_finalizers_and_callbacks_and_the_others_go_on() {
 
 /// There is always one left: no leak check.
 #[test]
+fn functions_that_a_jump_leaves_hold_nothing_for_good_and_a_switch_may_follow() {
+    in_every_way("left_by_jumps.c");
+}
+
+#[test]
+fn finalizers_step_to_the_end_and_allocate_beside_what_is_dying() {
+    as_users_do("inside_finalizers.c");
+}
+
+#[test]
 fn finalizers_that_make_others_without_end_do_not_keep_the_program_from_going_on() {
     let name = "endless.c";
     for plan in PLANS {

@@ -6,6 +6,7 @@ use crate::abi::thread_heap;
 use crate::stack::{bounds, diversion, root_metadata, roots, shadow_stack};
 use std::mem::ManuallyDrop;
 use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::sanitizer;
 use tally_heap::{Heap, ObjectRef};
 
@@ -92,6 +93,10 @@ extern "C" fn tally_stack_prepare_switch(to: u64) -> Next {
 /// A stack is not left in the midst of a call by the runtime, nor of a walk that has paused on it.
 #[cold]
 fn make_ready_to_leave(heap: &mut Heap) {
+    if heap.is_calling_the_program() {
+        // SAFETY: [ALONE] the program's hook is called, and the heap is not used meanwhile.
+        Heap::end_left_calls(unsafe { HeapEntry::of(heap) });
+    }
     if heap.is_calling_the_program() {
         refuse(
             "a stack is left in a finalizer, a callback or another function that the runtime calls, which must return \

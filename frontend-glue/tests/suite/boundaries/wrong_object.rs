@@ -43,3 +43,61 @@ fn weak_set_functions_of_another_object() {
 fn stack_without_an_entry_function() {
     ends("tally_stack_new(NULL, 0);", "tally_stack_new: the entry function is null");
 }
+
+/// Memory of a heap is its thread's alone: with another's object counts and records would be lost, or written beside each other.
+#[test]
+fn objects_and_global_handles_of_another_thread() {
+    let thread = "
+        static Node *theirs;
+        static tally_global *their_global;
+        static void *begin(void *unused) {
+            (void)unused;
+            theirs = push(NULL, 1);
+            their_global = tally_global_new(theirs);
+            for (;;) sleep(1);
+        }
+        static void wait_for_theirs(void) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, begin, NULL);
+            while (!__atomic_load_n(&their_global, __ATOMIC_ACQUIRE)) usleep(100);
+        }";
+    let uses = [
+        ("tally_external_bytes(theirs, 8);", "tally_external_bytes of"),
+        ("tally_make_immortal(theirs);", "tally_make_immortal of"),
+        ("tally_finalize_register(theirs);", "tally_finalize_register of"),
+        ("tally_finalize_forget(theirs);", "tally_finalize_forget of"),
+        ("tally_count_of(theirs);", "tally_count_of of"),
+        ("tally_handle_new(theirs); tally_collect();", "a handle holds"),
+        ("tally_handle_set(tally_handle_new(NULL), theirs);", "tally_handle_set of"),
+        ("tally_global_new(theirs);", "tally_global_new of"),
+        ("tally_global_set(tally_global_new(NULL), theirs);", "tally_global_set of"),
+    ];
+    let program = |call: &str| {
+        of_nodes(&format!(
+            "{thread} int main(void) {{ Node *own = push(NULL, 2); TALLY_ROOT(own); wait_for_theirs(); {call} return 0; }}"
+        ))
+    };
+    let of_another = "which is not an object of this thread's heap but of another thread's";
+    let rows = uses.map(|(call, function)| (call, function, of_another)).into_iter().chain([
+        (
+            "tally_global_set(their_global, own);",
+            "tally_global_set of",
+            "which is no global handle of this thread's heap",
+        ),
+        ("tally_global_free(their_global);", "tally_global_free of", "which is no global handle of this thread's heap"),
+    ]);
+    for (call, function, says) in rows {
+        let folder = Folder::with(&[("program.c", &program(call))]);
+        let ran = folder.tally(&["run", "--opt", "0", "program.c"]);
+        assert_eq!(ran.status, Some(USAGE), "{call}: {ran:?}");
+        assert!(ran.stderr.contains(function) && ran.stderr.contains(says), "{call}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn global_handle_that_is_free_already() {
+    let freed = "tally_global *global = tally_global_new(NULL); tally_global_free(global);";
+    for call in ["tally_global_set(global, NULL);", "tally_global_free(global);"] {
+        ends(&format!("{freed} {call}"), "a handle that is free already");
+    }
+}

@@ -42,9 +42,10 @@ impl Heap {
         done && Heap::finalizers_are_done(heap)
     }
 
-    /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it.
+    /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it. A heap without zeal, to which
+    /// such code may come later, does not know what the words lead to, and has its epochs when it allocates.
     pub(crate) fn zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
-        if self.passes_over() {
+        if self.zeal.is_none() || self.passes_over() {
             return;
         }
         if let Some(zeal) = &self.zeal {

@@ -282,6 +282,18 @@ impl Heap {
         heap.forget_settings(is_outermost);
     }
 
+    /// Inside a finalizer, with any pause goal: takes apart what waits for the slices of safepoints, too.
+    pub(super) fn drain_inside_finalizer(mut heap: HeapEntry) {
+        let is_outermost = heap.keep_settings();
+        let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
+        let units = std::mem::replace(&mut heap.prompt.units_left, i64::MAX);
+        Heap::drain(heap, &[]);
+        Heap::continue_cascades(heap);
+        heap.prompt.units_left = units;
+        heap.prompt.sliced_drains = goal;
+        heap.forget_settings(is_outermost);
+    }
+
     fn drain_pending(mut heap: HeapEntry) {
         let from = heap.prompt.drain_from;
         let (mut at, mut kept) = (from, from);

@@ -109,9 +109,9 @@ impl Heap {
             Heap::prompt_collect(heap);
             return;
         }
-        Heap::drain(heap, &[]);
+        Heap::drain_inside_finalizer(heap);
         heap.with_driver(|driver, heap| driver.collect(heap));
-        Heap::drain(heap, &[]);
+        Heap::drain_inside_finalizer(heap);
         heap.prompt.cells.give_idle_back();
         heap.give_all_back();
     }
@@ -120,7 +120,9 @@ impl Heap {
     pub(crate) fn prompt_step(mut heap: HeapEntry, ns: u64) -> bool {
         heap.refuse_at_work();
         if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
-            return false;
+            // As a whole collection is: a loop until the last step would not end otherwise.
+            heap.services.finalizers.collect_wanted = true;
+            return true;
         }
         let calls_max = heap.calls_in_steps();
         let is_outermost = heap.keep_settings();
@@ -181,7 +183,7 @@ impl Heap {
     /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is called, and those
     /// that waited for the set to be finalized go on.
     #[cold]
-    pub(in crate::plan::prompt) fn notice_jumps(mut heap: HeapEntry) -> bool {
+    pub(in crate::plan) fn notice_jumps(mut heap: HeapEntry) -> bool {
         let left = heap.abandon_left_calls();
         Heap::go_on_after_jumps(heap, left);
         heap.services.finalizers.depth() == 0

@@ -146,6 +146,19 @@ impl Heap {
         }
     }
 
+    /// Ends the calls of the program that `longjmp` has left, as a safepoint does.
+    pub fn end_left_calls(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred | Plan::Trace => {
+                let left = heap.abandon_left_calls();
+                Heap::tell_of_jumps(heap, left);
+            }
+            Plan::Prompt => {
+                Heap::notice_jumps(heap);
+            }
+        }
+    }
+
     /// Resumes or takes over the state that the call of the program at `depth` has interrupted: that call will not
     /// return.
     pub(crate) fn take_over_interrupted(&mut self, depth: usize) {

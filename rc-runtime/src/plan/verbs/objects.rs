@@ -7,6 +7,7 @@ use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
 use crate::out_of_memory::OutOfMemory;
 use crate::plan::Plan;
+use crate::plan::prompt::CellSpace;
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -20,6 +21,14 @@ impl Heap {
         while let Some(place) = walk.next(blocks, &self.large) {
             // SAFETY: [OWNED] a place of this heap.
             unsafe { place.clear_marks() };
+        }
+    }
+
+    /// Bytes of the cell that the object lies in: what the counters count.
+    pub fn bytes_of_cell(&self, object: ObjectRef) -> u64 {
+        match self.plan() {
+            Plan::Prompt if !object.has(flag::LARGE) => CellSpace::cell_of(object),
+            Plan::Deferred | Plan::Trace | Plan::Prompt => object.type_info().cell_bytes_of(object),
         }
     }
 

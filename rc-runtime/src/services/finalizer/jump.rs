@@ -115,6 +115,7 @@ impl Heap {
         if left.is_empty() {
             return left;
         }
+        self.end_left_holds(here);
         let context = self.context_mut();
         // The program is at this safepoint, and its frames that lent roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);

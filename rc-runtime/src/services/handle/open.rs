@@ -1,10 +1,11 @@
 //! Handles are opened, set, counted, closed. `[ROOT]`
 
-use super::{CHUNK, CHUNK_BYTES, FREE, GLOBALS, object_in};
+use super::{CHUNK, CHUNK_BYTES, FREE, GLOBALS, Globals, object_in};
 use crate::fatal::{self, STATUS_USAGE};
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
+use crate::zeal::access::FOREIGN;
 
 impl Heap {
     /// A new scoped handle: the address of its word.
@@ -108,7 +109,7 @@ impl Heap {
     #[cold]
     pub(in crate::services::handle) fn count_handles_up_to(&mut self, len: usize) {
         for at in self.services.handles.counted..len {
-            if let Some(object) = object_in(self.services.handles.word(at)) {
+            if let Some(object) = self.object_of_handle(self.services.handles.word(at)) {
                 object.increment_exact();
             }
         }
@@ -135,9 +136,12 @@ impl Heap {
     /// `word` is a reference or null, or lies outside the heap. `[ROOT]`
     pub unsafe fn new_global(&mut self, word: u64) -> u64 {
         if self.services.handles.free_globals.is_empty() {
-            let mut chunk = List::filled(FREE, GLOBALS);
-            self.services.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
-            self.services.handles.globals.push(chunk);
+            let mut globals = Box::new(Globals([FREE; GLOBALS]));
+            let start = globals.0.as_mut_ptr() as u64;
+            let handles = &mut self.services.handles;
+            handles.free_globals.extend((0..GLOBALS).rev().map(|at| start + at as u64 * 8));
+            handles.starts_of_globals.insert(start);
+            handles.globals.push(globals);
         }
         let global = self.services.handles.free_globals.pop().expect("just made");
         // SAFETY: a free word of a chunk.
@@ -145,6 +149,15 @@ impl Heap {
         // SAFETY: a free word of a chunk.
         unsafe { self.set_global(global, word) };
         global
+    }
+
+    /// Why a function must not be given that as a global handle, if so.
+    pub fn global_refuses(&self, global: u64) -> Option<&'static str> {
+        if !self.services.handles.has_global(global) {
+            return Some("which is no global handle of this thread's heap");
+        }
+        // SAFETY: [ROOT] a word among the heap's global handles.
+        (unsafe { *(global as *const u64) } == FREE).then_some("a handle that is free already")
     }
 
     /// Lets a global handle hold something else.
@@ -183,15 +196,24 @@ impl Heap {
         // SAFETY: [CONTEXT] the context through which this heap allocates.
         let top = unsafe { (*self.context).handle_top };
         (0..self.services.handles.len(top))
-            .filter_map(|at| object_in(self.services.handles.word(at)))
+            .filter_map(|at| self.object_of_handle(self.services.handles.word(at)))
             .for_each(|object| visit(object, false));
         self.services
             .handles
             .globals
             .iter()
-            .flat_map(|chunk| chunk.iter())
+            .flat_map(|globals| &globals.0)
             .filter_map(|&word| object_in(word))
             .for_each(|object| visit(object, true));
+    }
+
+    /// The object that a scoped handle holds. That it is this heap's is asked when the handle is read, since a push is to cost next to nothing.
+    fn object_of_handle(&self, word: u64) -> Option<ObjectRef> {
+        let object = object_in(word)?;
+        if !self.owns(object) {
+            fatal::stop(STATUS_USAGE, &format!("a handle holds {word:#x}, {FOREIGN}"));
+        }
+        Some(object)
     }
 
     /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles; and with the

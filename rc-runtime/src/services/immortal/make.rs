@@ -7,7 +7,7 @@ impl Heap {
     /// All objects that are there are immortal from now on. A safepoint.
     pub fn freeze(mut heap: HeapEntry) {
         let mut objects = List::new();
-        Heap::for_each_object(heap, |object| objects.push(object));
+        Heap::for_each_object(heap, |object, _| objects.push(object));
         objects.into_iter().for_each(|object| heap.make_immortal(object));
     }
 

@@ -64,17 +64,6 @@ impl Heap {
         unsafe { ObjectRef::of_word(word) }.and_then(|object| self.upgrade(object))
     }
 
-    /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
-    pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
-        let before = self.services.host_roots.stack.len();
-        self.services.host_roots.stack.extend(objects);
-        objects.iter().for_each(|&object| self.recount_handle(object, None));
-        let answer = call(self);
-        self.services.host_roots.stack.truncate(before);
-        objects.iter().for_each(|&object| self.recount_handle(None, object));
-        answer
-    }
-
     /// Returns the target of a weak slot of `holder`; for tests and recounts.
     pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
         if slot == holder.slot(0) && builtin::is_weak(holder) {

@@ -154,8 +154,7 @@ impl Heap {
     /// Deferred plan, at the end of a safepoint: runs the finalizers of the objects found dead.
     pub fn run_finalizers(mut heap: HeapEntry) {
         if heap.services.finalizers.depth() > 0 {
-            let left = heap.abandon_left_calls();
-            Heap::tell_of_jumps(heap, left);
+            Heap::end_left_calls(heap);
             if heap.services.finalizers.depth() > 0 {
                 return;
             }
@@ -239,8 +238,7 @@ impl Heap {
     /// Deferred plan: collects until finalizers have nothing more to say.
     pub(crate) fn collect_in_rounds(mut heap: HeapEntry) -> u64 {
         if heap.services.finalizers.depth() > 0 {
-            let left = heap.abandon_left_calls();
-            Heap::tell_of_jumps(heap, left);
+            Heap::end_left_calls(heap);
         }
         if heap.services.finalizers.depth() > 0 || heap.services.finalizers.collecting {
             heap.services.finalizers.collect_wanted = true;
