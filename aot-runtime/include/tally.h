@@ -238,8 +238,9 @@ tally_handle *tally_handle_new(void *object);
 /* [leaf] Lets it keep something else. */
 void tally_handle_set(tally_handle *handle, void *object);
 
-/* [leaf] Opens a scope, and closes it with all that were opened in it: the handles made since then are none any more. Closing one that
- * was not open ends the program with status 2. A scope that an exception or longjmp has left open is closed with the next around it;
+/* [leaf] Opens a scope, and closes it with all that were opened in it: the handles made since then are none any more. A scope is a place
+ * among the handles: what is no place of theirs, or lies beyond the last, ends the program with status 2. One that is closed twice
+ * closes what was opened at its place since. A scope that an exception or longjmp has left open is closed with the next around it;
  * null closes all, as the thread's end does. */
 void *tally_handles_open(void);
 void tally_handles_close(void *scope);
