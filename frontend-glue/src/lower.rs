@@ -203,6 +203,7 @@ impl<'a> Lowering<'a> {
                 Some(counts) => self.lower_counted(counts, *function, roots, &roots_parameters, &habits)?,
             }
         }
+        address_taken::keep_in_memory(&self.builder, &self.callees, &rooted);
         if let Some(counts) = counts {
             self.report.damaged = counts.damaged.clone();
             if self.options.stop_at_counts {
@@ -369,8 +370,7 @@ impl<'a> Lowering<'a> {
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
         let named =
             liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming, self.options);
-        // All are found before the first is lowered: the lowering erases instructions, and new ones may get their
-        // addresses.
+        // All are found before the first is lowered: new instructions may get the addresses of erased ones.
         let calls: Vec<Call> = function.calls().collect();
         let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();
         let repeated = if repeats {

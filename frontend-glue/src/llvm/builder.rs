@@ -334,20 +334,30 @@ impl Builder {
 
     /// The same value, hidden from LLVM: inline assembly of no instruction.
     pub(crate) fn opaque_copy(&self, value: Value) -> Value {
-        let of = Type::function(value.type_of(), &[value.type_of()], false);
-        let (text, constraints) = ("", "=r,0");
+        self.assembly(Type::function(value.type_of(), &[value.type_of()], false), "=r,0", false, value)
+    }
+
+    /// Inline assembly of no instruction.
+    fn assembly(&self, of: Type, constraints: &str, has_effects: bool, argument: Value) -> Value {
+        let text = "";
         let assembly = Value(raw!(LLVMGetInlineAsm(
             of.0,
             text.as_ptr().cast(),
             text.len(),
             constraints.as_ptr().cast(),
             constraints.len(),
-            0,
+            i32::from(has_effects),
             0,
             LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
             0,
         )));
-        self.call(of, assembly, &[value])
+        self.call(of, assembly, &[argument])
+    }
+
+    /// Lets LLVM take an address for one that other code knows: inline assembly of no instruction.
+    pub(crate) fn expose(&self, address: Value) {
+        let of = Type::function(self.module.void(), &[address.type_of()], false);
+        self.assembly(of, "r", true, address);
     }
 
     /// Puts an opaque copy in the place of `instruction` wherever that is used.

@@ -44,6 +44,11 @@ impl Value {
         !comdat.is_null() && !is_elfs(raw!(LLVMGetComdatSelectionKind(comdat)))
     }
 
+    /// Whether there may be no such variable in the program: its address is null then.
+    pub(crate) fn may_be_missing(self) -> bool {
+        matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMExternalWeakLinkage)
+    }
+
     /// Whether the linker may put a definition of another meaning in the place of this one.
     pub(crate) fn may_be_overridden(self) -> bool {
         use LLVMLinkage::{LLVMCommonLinkage, LLVMExternalLinkage, LLVMExternalWeakLinkage};

@@ -38,6 +38,12 @@ impl Value {
 }
 
 impl Call {
+    /// The alignment of an argument's memory, as the call says; 1 if it does not.
+    pub(crate) fn alignment_of_argument(self, index: u32) -> u64 {
+        let attribute = raw!(LLVMGetCallSiteEnumAttribute(self.value().0, index + 1, attribute_kind("align")));
+        if attribute.is_null() { 1 } else { raw!(LLVMGetEnumAttributeValue(attribute)) }
+    }
+
     /// The argument that is the result, too (`returned`, said by the call or its callee); `kind` is that attribute's.
     pub(crate) fn returned_argument(self, kind: AttributeKind) -> Option<Value> {
         let callee = self.callee();

@@ -49,6 +49,16 @@ pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees,
     builder.store(highest, field);
 }
 
+/// Keeps the roots of functions that call `setjmp` in memory, so that behind its second return they hold what was stored to them
+/// last. LLVM may take what a variable held before the call for what it holds after it, if no other code knows the variable.
+pub(super) fn keep_in_memory(builder: &Builder, callees: &Callees, rooted: &[(Value, Vec<Root>)]) {
+    let returns_twice = |function: Value| function.calls().any(|call| callees.returns_twice(call));
+    for (function, roots) in rooted.iter().filter(|(function, roots)| !roots.is_empty() && returns_twice(*function)) {
+        builder.before_unlocated(function.entry().behind_allocas());
+        roots.iter().for_each(|root| builder.expose(root.slot));
+    }
+}
+
 /// Notifies the runtime after each call that may return twice.
 pub(super) fn announce_landings(builder: &Builder, callees: &Callees, function: Value) {
     let calls: Vec<Call> = function.calls().filter(|&call| callees.returns_twice(call)).collect();

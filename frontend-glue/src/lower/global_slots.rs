@@ -12,6 +12,7 @@
 use crate::llvm::call::Call;
 use crate::llvm::offset::greatest_common_divisor;
 use crate::llvm::{Module, Opcode, Type, Value};
+use crate::lower::inferred::references::is_typed;
 use crate::verify::source::writes;
 
 /// The most words of one variable that a computed slot may mean.
@@ -73,7 +74,7 @@ fn offset_and_step(module: Module, mut slot: Value) -> (i64, u64) {
 
 /// Calls `found` with the offset of each aligned pointer in a type, until it returns false.
 fn pointers(module: Module, of: Type, at: u64, found: &mut dyn FnMut(u64) -> bool) -> bool {
-    if of.is_plain_pointer() {
+    if of.is_plain_pointer() || is_typed(of) {
         return !at.is_multiple_of(8) || found(at);
     }
     let mut member_at = 0;

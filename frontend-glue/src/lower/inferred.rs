@@ -26,6 +26,7 @@ mod placement;
 pub(in crate::lower) mod references;
 pub(crate) mod statepoints_instead;
 mod token_landings;
+mod typed_memory;
 mod typed_pointers;
 mod webs;
 
@@ -42,7 +43,9 @@ use crate::lower::strategy::{self, LOWERED_FLAG};
 use bases::Bases;
 use needs::Needs;
 pub(super) use references::References;
+pub(crate) use references::holds_typed;
 use tally_heap::plan::Plan;
+pub(super) use typed_memory::SOME_WORDS;
 use webs::Webs;
 
 /// The module flag of a module whose roots have been inferred.
@@ -174,12 +177,16 @@ impl Inference<'_> {
         self.references.plain_arguments = self.tail_called.contains(&function);
         self.findings.extend(references::unsupported(self.name, self.references, function, self.has_barrier()));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
+        self.findings.extend(typed_memory::separate(&self.builder, &self.callees, self.name, function));
         self.separate_results(function);
         let asked = asked_safepoints::places(&self.callees, function);
         asked_safepoints::place(&self.builder, &asked);
         let flow = Flow::of(function);
         let bases = Bases::find(&self.builder, &self.references, &flow);
         typed_pointers::write_through_barrier(&self.builder, &bases, &flow, self.has_barrier());
+        if self.has_barrier() {
+            typed_memory::copy_through_barrier(&self.builder, &self.callees, &bases, &flow);
+        }
         asked_bases::answer(&self.builder, &bases, function);
         let needs = Needs::find(&self.callees, &flow, &bases, None);
         let webs = Webs::of(&flow, &bases, &needs);

@@ -69,6 +69,7 @@ pub(super) fn clean(
     for call in gcroots {
         let slot = rooted_variable(call.argument(0)).expect("verified: a gcroot names an alloca");
         let how = Some(call.argument(1)).filter(|how| !how.is_null());
+        define_stores(slot);
         let place = if options.names { call.value().debug_place() } else { None };
         call.value().erase();
         known.entry(slot).or_insert_with(|| {
@@ -131,6 +132,22 @@ fn type_in_memory(value: Value) -> Option<Type> {
 fn has_constant_size(of: Type) -> bool {
     let is_scalable = matches!(of.kind(), TypeKind::LLVMScalableVectorTypeKind | TypeKind::LLVMTargetExtTypeKind);
     !is_scalable && of.members().into_iter().all(|(member, _)| has_constant_size(member))
+}
+
+/// Stores of undefined values to a slot, or a part of it, are stores of null.
+fn define_stores(slot: Value) {
+    let mut pending = vec![slot];
+    while let Some(address) = pending.pop() {
+        for user in address.users().collect::<Vec<_>>() {
+            match user.opcode() {
+                Some(Opcode::LLVMStore) if user.operand(1) == address && user.operand(0).is_undef() => {
+                    user.set_operand(0, user.operand(0).type_of().null());
+                }
+                Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast) => pending.push(user),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// Moves the slots to the top of the entry block.

@@ -21,7 +21,9 @@ use super::runtime::declare;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
-use crate::llvm::{Builder, Opcode, TypeKind, Value};
+use crate::llvm::{Builder, Opcode, Type, TypeKind, Value};
+use crate::lower::inferred::SOME_WORDS;
+use crate::lower::inferred::references::is_typed;
 use sites::Sites;
 
 /// The functions that are declared before the first function is lowered, so that calls of them are recognised.
@@ -136,7 +138,12 @@ impl Checks<'_> {
         let site = self.sites.of_instruction(self.builder, before);
         let check = declare(self.builder.module(), check);
         self.builder.before(before);
-        self.builder.call(check.value_type(), check, &[arguments, &[site]].concat());
+        let plain = |value: &Value| match is_typed(value.type_of()) {
+            true => self.builder.cast(Opcode::LLVMAddrSpaceCast, *value, self.builder.module().pointer()),
+            false => *value,
+        };
+        let arguments: Vec<Value> = arguments.iter().map(plain).chain([site]).collect();
+        self.builder.call(check.value_type(), check, &arguments);
     }
 
     fn access(&mut self, instruction: Value, address: Value) {
@@ -161,7 +168,7 @@ impl Checks<'_> {
         let of = value.type_of();
         let word = self.builder.module().integer(64);
         match of.kind() {
-            _ if of.is_plain_pointer() => Some(self.builder.cast(Opcode::LLVMPtrToInt, value, word)),
+            _ if may_be_object(of) => Some(self.builder.cast(Opcode::LLVMPtrToInt, value, word)),
             TypeKind::LLVMDoubleTypeKind => Some(self.builder.cast(Opcode::LLVMBitCast, value, word)),
             _ => (of.integer_bits() == Some(64)).then_some(value),
         }
@@ -201,6 +208,13 @@ impl Checks<'_> {
                 let length = self.length(call.argument(2));
                 let arguments = [call.argument(0), call.argument(1), length];
                 self.insert(instruction, "tally_zeal_copy", &arguments);
+            }
+            Callee::Runtime(_) if instruction.has_mark(SOME_WORDS) => {
+                for address in
+                    [1, 2].map(|index| call.argument(index)).into_iter().filter(|it| it.type_of().is_pointer())
+                {
+                    self.access(instruction, address);
+                }
             }
             Callee::Runtime(_) if matches!(call.callee().name().as_str(), "tally_copy_refs" | "tally_fill_refs") => {
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(call.argument(3)));
@@ -261,9 +275,14 @@ impl Checks<'_> {
     }
 }
 
+/// Whether pointers of this type may lead to objects.
+fn may_be_object(of: Type) -> bool {
+    of.is_plain_pointer() || is_typed(of)
+}
+
 /// Whether an address is known to lie in a local variable, a global, or another address space.
 fn is_elsewhere(address: Value) -> bool {
-    let is_seen = |value: Value| value.is_constant() || !value.type_of().is_plain_pointer();
+    let is_seen = |value: Value| value.is_constant() || !may_be_object(value.type_of());
     let is_derived = |value: Value| matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast));
     let end = address.follow(|value| (!is_seen(value) && is_derived(value)).then(|| value.operand(0)));
     // The variable of a `swifterror` parameter is a register, and may not be passed to others.

@@ -28,6 +28,7 @@ mod watch;
 use super::source::passed_globals;
 use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::Plan;
 use crate::lower::descriptor::Descriptor;
@@ -45,7 +46,9 @@ pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) 
     let managed = super::source::managed_functions(module, gc_names);
     let returning = references::returning_references(&callees, &managed);
     let has_barrier = managed.iter().any(|&function| super::source::plan_of(function, gc_names).has_barrier());
-    let mut all = All { callees: &callees, module, name, returning, summaries: Summaries::default(), has_barrier };
+    let counts = managed.iter().any(|&function| super::source::plan_of(function, gc_names) == Plan::Prompt);
+    let summaries = Summaries::default();
+    let mut all = All { callees: &callees, module, name, returning, summaries, has_barrier, counts };
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
     let watched = all.summarize(&managed);
@@ -61,6 +64,8 @@ struct All<'a> {
     summaries: Summaries,
     /// Stores of references to objects are writes. Without a barrier they are stores.
     has_barrier: bool,
+    /// Each such write counts, in a fresh object, too.
+    counts: bool,
 }
 
 impl All<'_> {
@@ -193,7 +198,10 @@ impl All<'_> {
                 plain_stores::of_store(self.callees, self.module, self.name, &store)
             }
             Event::Overwritten { call, address, is_aged_object } => {
-                plain_stores::of_copy(self.callees, self.module, self.name, *call, *address, *is_aged_object)
+                let is_copy =
+                    |call: Call| self.callees.of_call(call) == Callee::Copy && !call.argument(1).base().is_constant();
+                let counts = self.counts && call.as_call().is_some_and(is_copy);
+                plain_stores::of_copy(self.callees, self.module, self.name, *call, *address, *is_aged_object || counts)
             }
             Event::RootedInside { at } => Some(rooted_inside(self.name, *at)),
             _ => None,

@@ -1,4 +1,4 @@
-; REFUSED: in @main: @put is given the address of the global @head, and writes references through it as into an object; name the variable in the write itself
+; REFUSED: in @main: @put is given the address of the global @head, and writes references through it, of which no root is made; name the variable in the write itself
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Node\00"
 @refs = private constant [1 x i32] [i32 8]

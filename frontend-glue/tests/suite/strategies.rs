@@ -195,3 +195,35 @@ fn code_of_the_trace_plan_has_no_barrier_and_its_stores_are_not_refused() {
     let verified = Folder::with(&[("list.ll", &program("trace"))]).tally(&["verify", "list.ll"]);
     assert_eq!((verified.status, verified.stderr.contains("barrier")), (Some(0), false), "{}", verified.stderr);
 }
+
+#[test]
+fn zeal_finds_nothing_wrong_with_plain_stores_of_the_trace_plan() {
+    const PROGRAM: &str = r#"
+declare ptr @tally_new(ptr)
+declare void @tally_collect()
+declare void @llvm.gcroot(ptr, ptr)
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+@Node = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Node, !"size", i64 16, !"refs", !{i32 0}}
+define i32 @main() gc "trace" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %node = call ptr @tally_new(ptr @Node)
+  store ptr %node, ptr %root
+  call void @tally_collect()
+  %other = call ptr @tally_new(ptr @Node)
+  store ptr %other, ptr %node
+  call void @llvm.memcpy.p0.p0.i64(ptr %other, ptr %node, i64 16, i1 false)
+  call void @tally_collect()
+  %kept = load ptr, ptr %node
+  %same = load ptr, ptr %kept
+  call void @llvm.gcwrite(ptr null, ptr %same, ptr %same)
+  ret i32 0
+}
+"#;
+    let folder = Folder::with(&[("plain.ll", PROGRAM)]);
+    let outcome = folder.tally(&["run", "--zeal", "plain.ll"]);
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
+}

@@ -3,7 +3,7 @@
 //! | write | stops the program when |
 //! |---|---|
 //! | gcwrite, tally_gcwrite_i64, tally_copy_refs, tally_fill_refs | the object is none of the heap's, or dead; a slot lies outside of it, askew, or where its type has no reference; the object that is referred to is dead |
-//! | a plain store of a word | it changes a described slot to or from a reference |
+//! | a plain store of a word | it changes a described slot to or from a reference; but for the trace plan where no barrier is promised |
 //! | memcpy, memmove, memset | the same; but for copies into an object that is fresh, under the deferred plan |
 //!
 //! A plain store of a reference is lost on the collector: under the prompt plan nothing is counted, under the deferred plan nothing
@@ -15,6 +15,7 @@ use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::ObjectRef;
+use crate::plan::Plan;
 use crate::type_registry::{Reading, Tracer, TypeInfo};
 
 /// How words come to be where they are.
@@ -126,7 +127,9 @@ impl Heap {
             return;
         }
         let is_fresh = self.is_written_plainly(object);
-        if matches!(birth.info().reading, Reading::Traced(_)) || is_fresh && !matches!(how, Plainly::Store(_)) {
+        let needs_no_barrier = self.plan() == Plan::Trace && !self.shows_overwritten();
+        let is_right = needs_no_barrier || is_fresh && !matches!(how, Plainly::Store(_));
+        if matches!(birth.info().reading, Reading::Traced(_)) || is_right {
             return;
         }
         let within = to - start..to.saturating_add(bytes).min(birth.end) - start;

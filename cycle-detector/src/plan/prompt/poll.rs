@@ -110,7 +110,7 @@ impl PromptDriver {
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
         };
-        release_protected(protected);
+        release_protected(heap, protected);
         heap.statistics.cyclic_garbage_objects += freed;
         heap.prompt.candidates_elsewhere = self.trials.waiting() + self.trials.left_over();
         self.close_round(heap);
@@ -152,7 +152,7 @@ impl PromptDriver {
         self.stack.lay_down(heap);
         let protected = hold_protected(heap);
         let freed = self.batch_round(heap, true);
-        release_protected(protected);
+        release_protected(heap, protected);
         heap.statistics.cyclic_garbage_objects += freed;
         heap.prompt.candidates_elsewhere = self.trials.waiting() + self.trials.left_over();
     }
@@ -198,8 +198,7 @@ fn hold_protected(heap: &mut Heap) -> List<ObjectRef> {
     held
 }
 
-fn release_protected(held: List<ObjectRef>) {
-    for object in held {
-        object.set_exact_count(object.exact_count() - 1);
-    }
+/// The dead may have held the last reference to a protected object: it is pending then. `[PENDING]`
+fn release_protected(heap: &mut Heap, held: List<ObjectRef>) {
+    held.into_iter().for_each(|object| heap.decrement_root(object));
 }

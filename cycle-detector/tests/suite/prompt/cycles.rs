@@ -103,6 +103,28 @@ fn a_protected_ring_survives_a_round_although_no_count_holds_it() {
     assert!(live(&m) == 0 || m.collect() == 4);
 }
 
+/// A result on its way to the caller is such an object.
+#[test]
+fn a_protected_object_whose_last_reference_a_dead_ring_held_is_pending() {
+    for is_young in [true, false] {
+        let mut m = mutator();
+        let [holder, object] = nodes(&mut m);
+        set(&mut m, holder, 0, Some(object));
+        set(&mut m, holder, 8, Some(holder));
+        let roots = [holder, object].map(|one| m.push_root(Some(one)));
+        if !is_young {
+            m.epoch();
+        }
+        roots.into_iter().for_each(|root| m.set_root(root, None));
+        m.heap().prompt.round_at = 0;
+        m.drain(&[object.address()]);
+        m.verify().expect("sound");
+        m.poll();
+        m.epoch();
+        assert_eq!(live(&m), 0, "is_young: {is_young}");
+    }
+}
+
 #[test]
 fn a_dead_ring_on_a_large_live_heap_is_found_and_costs_little() {
     let options = HeapOptions { slice_units: Some(16_384), ..options() };

@@ -70,6 +70,18 @@ pub(in crate::lower) fn is_typed(of: Type) -> bool {
     TYPED_ONES.is_type(of)
 }
 
+/// Whether values of this type are typed references, or have some among their members.
+pub(crate) fn holds_typed(of: Type) -> bool {
+    TYPED_ONES.may_carry(of)
+}
+
+/// The byte offsets of the typed references in a type.
+pub(super) fn typed_offsets(module: Module, of: Type) -> Vec<u64> {
+    let mut offsets = Vec::new();
+    TYPED_ONES.offsets(module, of, 0, &mut offsets);
+    offsets
+}
+
 /// Whether any function of the module has a pointer of address space 1.
 pub(super) fn has_typed(module: Module) -> bool {
     let in_signature = |function: Value| {
@@ -95,7 +107,7 @@ pub(super) fn unsupported(name: &str, references: References, function: Value, h
         let is_seen = |slot: Value| has_barrier || global_slots::global_behind(slot).is_some();
         let is_shared = match instruction.opcode()? {
             Opcode::LLVMStore => {
-                is_typed(instruction.operand(0).type_of())
+                holds_typed(instruction.operand(0).type_of())
                     && (instruction.is_atomic() || instruction.is_volatile())
                     && is_seen(instruction.operand(1))
             }

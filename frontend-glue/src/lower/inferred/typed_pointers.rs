@@ -10,7 +10,7 @@ use crate::analysis::callee::{runtime_symbol, signature};
 use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Opcode, Type, Value};
-use crate::lower::global_slots;
+use crate::verify::source::writes;
 
 /// Lets calls of Tally's functions over typed references call them as they are.
 pub(super) fn adapt_declarations(builder: &Builder) {
@@ -74,7 +74,8 @@ pub(super) fn write_through_barrier(builder: &Builder, bases: &Bases, flow: &Flo
         let object = match bases.of(slot) {
             Some(number) if is_typed(slot.type_of()) && has_barrier => bases.all[number],
             Some(_) if is_typed(slot.type_of()) => continue,
-            _ if global_slots::global_behind(slot).is_some() => slot,
+            // What may be a global, and is not seen to be one, is refused as the target of a write is.
+            _ if writes::may_be_global(slot) => slot,
             // A variable, or memory that is none of Tally's.
             _ => continue,
         };

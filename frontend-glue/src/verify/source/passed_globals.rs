@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A write through a parameter is one into an object of the heap: no word of the global becomes a root, and the
-//! barrier would treat the global as an object. The search goes from each write to the callers in this module, and
+//! barrier would treat the global as an object. A plain store of a typed reference through a parameter is one to a variable of
+//! the caller, and no word of the global becomes a root either. The search goes from each write to the callers in this module, and
 //! through callers that pass on a parameter. It is an error if the function cannot end without the write, and a
 //! warning if a branch may keep the global away from it (`tally_is_in_heap` tells a global from an object).
 
@@ -14,8 +15,9 @@ use super::{certain, dead_code};
 use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
-use crate::llvm::{HandleMap, HandleSet, Module, Value};
+use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
 use crate::lower::global_slots::global_behind;
+use crate::lower::inferred::holds_typed;
 
 /// The most parameters that are followed to their callers.
 const MOST_PARAMETERS: usize = 10_000;
@@ -39,7 +41,13 @@ struct Written {
 /// The calls that pass the address of a global to a parameter that is the object of a write.
 pub(crate) fn found(module: Module, name: &str, callees: &Callees) -> Vec<Passed> {
     let writes = callees.calls_of(|callee| callee.is_write());
-    let mut pending: Vec<Written> = writes.flat_map(|write| passed_on(module, write, 1, true)).collect();
+    let mut pending: Vec<Written> =
+        writes.flat_map(|write| passed_on(module, write.value(), write.argument(1), true)).collect();
+    let is_managed = |function: &Value| function.has_body() && function.gc().is_some();
+    let stores = module.functions().filter(is_managed).flat_map(|function| function.instructions());
+    let is_typed = |it: &Value| holds_typed(it.operand(0).type_of()) && it.operand(1).type_of().is_plain_pointer();
+    let stores = stores.filter(|it| it.is(Opcode::LLVMStore) && is_typed(it));
+    pending.extend(stores.flat_map(|store| passed_on(module, store, store.operand(1), true)));
     let (mut seen, mut found) = (HandleSet::default(), HandleMap::default());
     while let Some(Written { function, index, is_certain }) = pending.pop() {
         // A parameter with a certain write and an uncertain one is followed as both.
@@ -58,7 +66,7 @@ pub(crate) fn found(module: Module, name: &str, callees: &Callees) -> Vec<Passed
                     known.is_certain |= is_certain;
                 }
                 Some(_) => {}
-                None => pending.extend(passed_on(module, call, index, is_certain)),
+                None => pending.extend(passed_on(module, call.value(), call.argument(index), is_certain)),
             }
         }
     }
@@ -70,22 +78,24 @@ pub(crate) fn found(module: Module, name: &str, callees: &Callees) -> Vec<Passed
 fn passed(name: &str, call: Call, function: Value, global: Value) -> Diagnostic {
     let (function, global) = (function.name(), global.name());
     let message = format!(
-        "@{function} is given the address of the global @{global}, and writes references through it as into an object"
+        "@{function} is given the address of the global @{global}, and writes references through it, of which no root is made"
     );
     let help = "name the variable in the write itself: only then are its words registered as roots \
                 (TALLY_WRITE_GLOBAL takes the variable, not a pointer to it)";
     Diagnostic::at(name, call.value(), message).help(help)
 }
 
-/// The parameters of its function that an argument of a call may be.
-fn passed_on(module: Module, call: Call, index: u32, is_certain: bool) -> Vec<Written> {
-    let function = call.value().function();
-    let sources = made::sources(module, call.argument(index), Nulls::Ignored);
-    if !sources.iter().any(|source| source.value.is_argument()) || dead_code::holds(call.value()) {
+/// The parameters of its function that an address may be which an instruction writes to or passes on.
+fn passed_on(module: Module, instruction: Value, address: Value, is_certain: bool) -> Vec<Written> {
+    let function = instruction.function();
+    let sources = made::sources(module, address, Nulls::Ignored);
+    if !sources.iter().any(|source| source.value.is_argument()) || dead_code::holds(instruction) {
         return Vec::new();
     }
-    let is_certain = is_certain && sources.len() == 1 && certain::is_always_run(call.value());
+    let is_certain = is_certain && sources.len() == 1 && certain::is_always_run(instruction);
     let index_of = |value| (0..function.parameter_count()).find(|&index| function.parameter(index) == value);
-    let indices = sources.iter().filter_map(|source| index_of(source.value));
+    // A parameter by value is a copy of what the caller names.
+    let passed = sources.iter().filter(|source| !source.value.is_parameter_with("byval"));
+    let indices = passed.filter_map(|source| index_of(source.value));
     indices.map(|index| Written { function, index, is_certain }).collect()
 }

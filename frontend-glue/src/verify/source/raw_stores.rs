@@ -38,13 +38,35 @@ pub(super) fn errors(
 ) -> Vec<Diagnostic> {
     let search = Search { module, callees, written };
     let mut found = Vec::new();
-    for store in function.instructions().into_iter().filter(|it| it.is(Opcode::LLVMStore)) {
-        let what = if store.operand(0).is_null() { "null" } else { "a reference" };
+    for instruction in function.instructions() {
+        let Some(store) = Store::of(instruction) else { continue };
+        let what = if store.value.is_null() { "null" } else { "a reference" };
+        let how = if instruction.is(Opcode::LLVMStore) { "plainly" } else { "by an atomic exchange" };
         if let Some((place, help)) = search.fault(store) {
-            found.push(Diagnostic::at(name, store, format!("{what} is stored plainly to {place}")).help(help));
+            found.push(Diagnostic::at(name, instruction, format!("{what} is stored {how} to {place}")).help(help));
         }
     }
     found
+}
+
+/// A store, or an exchange.
+#[derive(Clone, Copy)]
+struct Store {
+    at: Value,
+    value: Value,
+    address: Value,
+}
+
+impl Store {
+    fn of(at: Value) -> Option<Store> {
+        let (value, address) = match at.opcode()? {
+            Opcode::LLVMStore => (0, 1),
+            Opcode::LLVMAtomicRMW => (1, 0),
+            Opcode::LLVMAtomicCmpXchg => (2, 0),
+            _ => return None,
+        };
+        Some(Store { at, value: at.operand(value), address: at.operand(address) })
+    }
 }
 
 struct Search<'a> {
@@ -55,8 +77,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The target of the reference, and advice.
-    fn fault(&self, store: Value) -> Option<(String, &'static str)> {
-        let (value, address) = (store.operand(0), store.operand(1));
+    fn fault(&self, store: Store) -> Option<(String, &'static str)> {
+        let Store { at, value, address } = store;
         let of = value.type_of();
         if !(of.is_plain_pointer() || of.integer_bits() == Some(64)) || value.is_constant() && !value.is_null() {
             return None;
@@ -75,14 +97,14 @@ impl Search<'_> {
             return None;
         }
         let references = self.references(value);
-        let is_certain = || words.iter().any(|word| certain::follows(word.value, store));
+        let is_certain = || words.iter().any(|word| certain::follows(word.value, at));
         let is_there = |call: Call| {
             made::sources(self.module, call.argument(2), Nulls::Ignored).iter().any(|source| words.contains(source))
         };
         if references.is_empty()
             || !is_certain()
-            || dead_code::holds(store)
-            || self.is_written(store.function(), &references, is_there)
+            || dead_code::holds(at)
+            || self.is_written(at.function(), &references, is_there)
         {
             return None;
         }
@@ -90,37 +112,37 @@ impl Search<'_> {
         Some((format!("an object, at offset {offset} of @{type_name}, which is a reference"), help))
     }
 
-    fn fault_in_global(&self, store: Value, global: Value) -> Option<(String, &'static str)> {
-        let references = self.references(store.operand(0));
-        if references.is_empty() || !self.is_root(global, store.operand(1)) || dead_code::holds(store) {
+    fn fault_in_global(&self, store: Store, global: Value) -> Option<(String, &'static str)> {
+        let references = self.references(store.value);
+        if references.is_empty() || !self.is_root(global, store.address) || dead_code::holds(store.at) {
             return None;
         }
         let is_global = |call: Call| global_behind(call.argument(1)) == Some(global);
-        if self.is_written(store.function(), &references, is_global) {
+        if self.is_written(store.at.function(), &references, is_global) {
             return None;
         }
         let help = "write to it with gcwrite each time (TALLY_WRITE_GLOBAL): otherwise nothing counts it under the prompt plan";
         Some((format!("the global @{}, which gcwrite writes elsewhere", global.name()), help))
     }
 
-    fn fault_of_null(&self, store: Value, global: Value) -> Option<(String, &'static str)> {
+    fn fault_of_null(&self, store: Store, global: Value) -> Option<(String, &'static str)> {
         let is_refused =
-            self.is_root(global, store.operand(1)) && !self.is_null_already(store) && !dead_code::holds(store);
+            self.is_root(global, store.address) && !self.is_null_already(store) && !dead_code::holds(store.at);
         is_refused.then(|| (format!("the global @{}, which gcwrite writes elsewhere", global.name()), NULL_HELP))
     }
 
     /// Whether the global that `store` makes null is null already: no call comes before the store in `main` or a
     /// constructor, or the last one has written null there.
-    fn is_null_already(&self, store: Value) -> bool {
-        let before = std::iter::successors(store.previous_instruction(), |it| it.previous_instruction());
+    fn is_null_already(&self, store: Store) -> bool {
+        let before = std::iter::successors(store.at.previous_instruction(), |it| it.previous_instruction());
         let last = before.filter_map(Value::as_call).find(|call| !is_marker(call.value()));
         match last {
             Some(call) => {
                 self.callees.of_call(call) == Callee::GcWrite
                     && call.argument(0).is_null()
-                    && call.argument(2) == store.operand(1)
+                    && call.argument(2) == store.address
             }
-            None => is_start_of_program(self.module, store),
+            None => is_start_of_program(self.module, store.at),
         }
     }
 

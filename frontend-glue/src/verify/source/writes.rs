@@ -105,6 +105,10 @@ pub(crate) fn of_global(module: Module, what: &str, global: Value, slot: Value) 
         let help = "keep the reference in a root, or in an object that one global names";
         return Some((format!("{what} to the thread-local variable @{name}"), help));
     }
+    if global.may_be_missing() {
+        let help = "define the variable in the program, without extern_weak: its words are registered as roots when the module loads";
+        return Some((format!("{what} to the variable @{name}, which may be missing from the program"), help));
+    }
     if global_behind(slot) != Some(global) {
         let help = "compute the slot from the variable's own address, by getelementptr: its words are registered as roots when \
                     the module loads";
@@ -140,6 +144,12 @@ fn of_hidden_global(what: &str, object: Value) -> Fault {
     let help = "name the variable in the write itself, as in table[i], not a pointer to it: only then are its words registered \
                 as roots";
     Some((format!("{what} through a pointer that may be the address of the global @{}", global.name()), help))
+}
+
+/// Whether an address may be that of a global variable, by its own name or an alias, or as the copy of a thread.
+pub(crate) fn may_be_global(address: Value) -> bool {
+    let is_alias = of_alias("", address).is_some();
+    is_alias || thread_local_behind(address).is_some() || hidden_global(address).is_some()
 }
 
 /// The global whose address this may be, by way of phis, selects and local variables.

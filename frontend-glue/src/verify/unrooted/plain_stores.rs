@@ -28,6 +28,11 @@ pub(super) struct PlainStore {
 
 pub(super) fn of_store(callees: &Callees, module: Module, name: &str, store: &PlainStore) -> Option<Diagnostic> {
     let PlainStore { at, address, to_object, .. } = *store;
+    if address.is_parameter_with("swifterror") {
+        let help = "no root holds it on its way to the caller: return it, or keep it in a root or an object that the caller knows";
+        let message = "a reference is stored to a swifterror parameter";
+        return (!store.is_borrowed).then(|| Diagnostic::at(name, at, message).help(help));
+    }
     let sources = origins(callees, module, address);
     let offset = split(module, address).1;
     let is_known = |origin: &Origin| matches!(origin, Origin::Object(_) | Origin::Global(_) | Origin::Allocated);

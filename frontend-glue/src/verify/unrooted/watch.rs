@@ -160,6 +160,14 @@ impl<'a> Watch<'a> {
         }
         let result = match instruction.opcode() {
             Some(Opcode::LLVMStore) => return self.store(state, instruction, tell),
+            Some(Opcode::LLVMAtomicRMW) => {
+                self.store_elsewhere(state, instruction, (1, 0), tell);
+                self.computed(state, instruction, number)
+            }
+            Some(Opcode::LLVMAtomicCmpXchg) => {
+                self.store_elsewhere(state, instruction, (2, 0), tell);
+                self.computed(state, instruction, number)
+            }
             Some(Opcode::LLVMPHI) => {
                 state.remove(&Carrier::NextPhi(number)).into_iter().map(|facts| (0, facts)).collect()
             }
@@ -233,15 +241,7 @@ impl<'a> Watch<'a> {
     fn store(&self, state: &mut State, store: Value, tell: &mut dyn FnMut(Event)) {
         let (value, address) = (store.operand(0), store.operand(1));
         let Some((region, start)) = self.references.memory.place(address) else {
-            let mut parts = self.parts_of(state, value).into_iter().map(|(_, facts)| facts);
-            if let Some(facts) = parts.find(Facts::is_whole_reference) {
-                for root in self.references.memory.chosen_roots(address) {
-                    self.put_in(state, root, Some(facts.clone()), self.number(value.base()), store, tell);
-                }
-                let to_object = self.facts_of(state, address).is_some();
-                tell(Event::Stored { at: store, address, to_object, facts });
-            }
-            return;
+            return self.store_elsewhere(state, store, (0, 1), tell);
         };
         let parts = self.parts_of(state, value);
         for offset in words_of_type(self.module, value.type_of()) {
@@ -258,6 +258,18 @@ impl<'a> Watch<'a> {
         if words_of_type(self.module, value.type_of()).is_empty() {
             self.put(state, (region, start), None, None, store, tell);
         }
+    }
+
+    /// Stores or exchanges a value at an address that is not that of one word of local memory; `operands` are the places of both.
+    fn store_elsewhere(&self, state: &mut State, at: Value, operands: (u32, u32), tell: &mut dyn FnMut(Event)) {
+        let (value, address) = (at.operand(operands.0), at.operand(operands.1));
+        let mut parts = self.parts_of(state, value).into_iter().map(|(_, facts)| facts);
+        let Some(facts) = parts.find(Facts::is_whole_reference) else { return };
+        for root in self.references.memory.chosen_roots(address) {
+            self.put_in(state, root, Some(facts.clone()), self.number(value.base()), at, tell);
+        }
+        let to_object = self.facts_of(state, address).is_some();
+        tell(Event::Stored { at, address, to_object, facts });
     }
 
     /// Stores a reference, or another value, to a word of local memory. `source` is the value that it came from.

@@ -30,6 +30,37 @@ fn references_in_vectors_and_atomic_stores_are_refused() {
     assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
 }
 
+/// The number of a reference is no reference: its object dies. Zeal checks accesses by typed references as it does others.
+#[test]
+fn zeal_stops_at_a_typed_access_to_a_dead_object() {
+    const PROGRAM: &str = r#"
+declare ptr addrspace(1) @tally_new(ptr)
+declare void @tally_collect()
+@Node = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Node, !"size", i64 16, !"refs", !{i32 0}}
+define i32 @main() gc "refcount" {
+  %node = call ptr addrspace(1) @tally_new(ptr @Node)
+  %number = ptrtoint ptr addrspace(1) %node to i64
+  %thrice = mul i64 %number, 3
+  call void @tally_collect()
+  %again = udiv i64 %thrice, 3
+  %dead = inttoptr i64 %again to ptr addrspace(1)
+  %at = getelementptr i8, ptr addrspace(1) %dead, i64 8
+  ACCESS
+  ret i32 0
+}
+"#;
+    for access in ["%value = load i64, ptr addrspace(1) %at", "store i64 7, ptr addrspace(1) %at"] {
+        let folder = Folder::with(&[("dead.ll", &PROGRAM.replace("ACCESS", access))]);
+        for plan in PLANS {
+            let outcome = folder.tally(&["run", "--zeal", "--no-warnings", "--plan", plan, "dead.ll"]);
+            assert_eq!(outcome.status, Some(5), "{plan} {access}: {outcome:?}");
+            assert!(outcome.stderr.contains("use of a dead object"), "{}", outcome.stderr);
+        }
+    }
+}
+
 /// Bits of a function that is left alone: without typed references, or another strategy.
 #[test]
 fn modules_without_typed_references_are_as_they_were() {
