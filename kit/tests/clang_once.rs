@@ -40,10 +40,7 @@ fn programs_are_linked_as_clang_links_them_and_lld_is_heard() {
     std::fs::write(place("main.c"), main.replace("answer", "question")).expect("writable");
     made("cc", &["-c", "main.c"]);
     let refused = link(folder.path());
-    assert!(
-        !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("question"),
-        "{refused:?}"
-    );
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("question"), "{refused:?}");
 }
 
 #[test]

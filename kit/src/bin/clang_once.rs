@@ -38,7 +38,8 @@ fn as_it_is(words: &[String]) -> ExitCode {
 }
 
 fn clang() -> Command {
-    let on_path = env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|at| at.join("clang-22").is_file()));
+    let on_path =
+        env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|at| at.join("clang-22").is_file()));
     Command::new(if on_path { "clang-22" } else { "/usr/lib/llvm-22/bin/clang" })
 }
 
@@ -138,12 +139,19 @@ impl Kept {
         let inputs = self.folder.join(INPUTS);
         fs::write(&inputs, "")?;
         let after = flags.iter().position(|flag| flag.starts_with("-lgcc_s")).unwrap_or(flags.len());
-        let said = clang().arg("-###").args(&flags[..after]).arg(inputs).args(&flags[after..]).args(["-o", OUTPUT]).output()?;
+        let said = clang()
+            .arg("-###")
+            .args(&flags[..after])
+            .arg(inputs)
+            .args(&flags[after..])
+            .args(["-o", OUTPUT])
+            .output()?;
         let said = String::from_utf8_lossy(&said.stderr);
         // Each word in quotes; one with a quote or a line in it is none that a link of these tests has.
-        let words = said.lines().find(|line| line.contains("ld.lld")).map(|line| {
-            line.split('"').skip(1).step_by(2).map(|word| format!("{word}\n")).collect::<String>()
-        });
+        let words = said
+            .lines()
+            .find(|line| line.contains("ld.lld"))
+            .map(|line| line.split('"').skip(1).step_by(2).map(|word| format!("{word}\n")).collect::<String>());
         Ok(words.filter(|words| !words.contains('\\')))
     }
 
@@ -185,7 +193,12 @@ impl Compilation<'_> {
             }
             before = word;
         }
-        Some(Compilation { source: source.filter(|source| source.is_file())?, output: output?, include: include?, same })
+        Some(Compilation {
+            source: source.filter(|source| source.is_file())?,
+            output: output?,
+            include: include?,
+            same,
+        })
     }
 
     /// The name of what it makes.
