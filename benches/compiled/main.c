@@ -26,6 +26,26 @@ static void fill_with_leaves(Nodes *nodes) {
     }
 }
 
+/* Holders are boxes with a number in them; values are as in `apart`. */
+static void boxes(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    fill_with_leaves(values);
+    for (int i = 0; i < TIMES; i++) {
+        Box *box = TALLY_NEW(Box);
+        TALLY_WRITE_PAIR(box, content, ((Value){.as.node = values->at[i], .tag = OBJECT}));
+        TALLY_WRITE_PAIR(box, content, ((Value){.as.number = 1, .tag = NUMBER}));
+        TALLY_WRITE(holders, at[i], (Node *)box);
+    }
+}
+
+/* The same with the values in them. */
+static void boxes_with_values(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    boxes(holders, values);
+    for (int i = 0; i < TIMES; i++)
+        TALLY_WRITE_PAIR((Box *)holders->at[i], content, ((Value){.as.node = values->at[i], .tag = OBJECT}));
+}
+
 static void have_holders_hold_values(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) {
         TALLY_WRITE(holders->at[i], a, values->at[TIMES - 1 - i]);
@@ -148,6 +168,9 @@ static const struct Bench {
     {"put_off_candidate", nodes_held, measured_write_null, IS_NULL},
     {"put_off_over", held, measured_write, IS_VALUE},
     {"write_young", apart, measured_write, IS_VALUE},
+    {"pair_number", boxes, measured_pair_number, IS_NULL},
+    {"pair_over", boxes_with_values, measured_pair, IS_VALUE},
+    {"pair_young", boxes, measured_pair, IS_VALUE},
     {"write_clean", apart_and_mature, measured_write, IS_VALUE},
     {"write_logged", apart_and_logged, measured_write, IS_VALUE},
     {"allocate", empty, measured_allocate, HOLDERS_ARE_NEW},

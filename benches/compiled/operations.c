@@ -67,6 +67,20 @@ MEASURED measured_write_alone(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) write(holders->at[i], values->at[i]);
 }
 
+/* The number null is written to the holders' pairs. */
+MEASURED measured_pair_number(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) {
+        USE(values->at[i]);
+        TALLY_WRITE_PAIR((Box *)holders->at[i], content, ((Value){.as.number = 0, .tag = NUMBER}));
+    }
+}
+
+/* The values are written to them. */
+MEASURED measured_pair(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++)
+        TALLY_WRITE_PAIR((Box *)holders->at[i], content, ((Value){.as.node = values->at[i], .tag = OBJECT}));
+}
+
 /* Includes the write that keeps the object. */
 MEASURED measured_allocate(Nodes *holders, Nodes *values) {
     TALLY_ROOT(holders, values);

@@ -34,11 +34,29 @@ TALLY_TYPE(Two, first, second);
 typedef uint64_t Word;
 TALLY_TAGGED_TYPE(Word, 1, 0, ~UINT64_C(1));
 
+/* An object or a number, and the tag that tells which. */
+enum { NUMBER = 1, OBJECT = 0x40 };
+typedef struct Value {
+    union {
+        Node *node;
+        uint64_t number;
+    } as;
+    uint64_t tag;
+} Value;
+TALLY_PAIR_TYPE(Value, tag, as, OBJECT, OBJECT);
+
+/* A holder whose only reference stands in a pair, where `a` of a node is. */
+typedef struct Box {
+    Value content;
+    long value;
+} Box;
+TALLY_TYPE_OF_PAIRS(Box, Value, content);
+
 typedef void Operation(Nodes *holders, Nodes *values);
 Operation measured_loop, measured_write_null, measured_write, measured_alone,
     measured_write_null_alone, measured_write_alone, measured_allocate, measured_temporary, measured_safepoint,
     measured_not_held, measured_held, measured_held_word, measured_held_number, measured_held_two, measured_let_go, measured_read,
-    measured_write_array, measured_collect, collect_below;
+    measured_write_array, measured_pair_number, measured_pair, measured_collect, collect_below;
 
 /* In a module of its own: a safepoint that the operations cannot see into. */
 void call(Node *node);

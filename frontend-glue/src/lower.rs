@@ -11,6 +11,7 @@
 //! For each function the analyses come first and read the calls as the frontend wrote them; only then are those calls
 //! expanded, since each expansion splits blocks.
 
+mod access;
 mod address_taken;
 mod allocation;
 mod array_allocation;
@@ -320,28 +321,6 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
-        match self.callees.of_call(call) {
-            Callee::GcWrite => {
-                if global_slots::is_written_by(call) {
-                    self.tables.global_root(self.module, call.argument(2));
-                    self.report.global_writes += 1;
-                } else {
-                    self.report.barriers += 1;
-                }
-                counts.expand_write(&self.builder, self.options, counted, call);
-            }
-            Callee::WriteWord => {
-                self.report.barriers += 1;
-                if !self.options.zeal {
-                    counts.expand_word_write(&self.builder, self.options, counted, call);
-                }
-            }
-            Callee::GcRead => _ = barrier::read(&self.builder, call),
-            _ => {}
-        }
-    }
-
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         let notes_addresses = match self.plan {
@@ -372,7 +351,8 @@ impl<'a> Lowering<'a> {
             liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming, self.options);
         // All are found before the first is lowered: new instructions may get the addresses of erased ones.
         let calls: Vec<Call> = function.calls().collect();
-        let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();
+        let writes = calls.iter().filter(|&&call| self.callees.written(call).is_some());
+        let repeats = !self.options.zeal && writes.take(2).count() == 2;
         let repeated = if repeats {
             repeated::repeated_writes(&self.callees, self.module, function, flow.get())
         } else {
@@ -448,35 +428,6 @@ impl<'a> Lowering<'a> {
             }
             Callee::Poll => poll::expand(&self.builder, self.options.context, call, operands),
             _ => bundle::attach(&self.builder, &mut self.thunks, call, operands),
-        }
-    }
-
-    fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        match self.callees.of_call(call) {
-            Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh, repeated),
-            Callee::GcRead => _ = barrier::read(&self.builder, call),
-            Callee::Runtime(_) if !self.options.zeal => barrier::write_pair(&self.builder, call, self.plan),
-            _ => {}
-        }
-    }
-
-    fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        if global_slots::is_written_by(call) {
-            self.tables.global_root(self.module, call.argument(2));
-            self.report.global_writes += 1;
-            barrier::write_plainly(&self.builder, call);
-        } else if fresh.contains(&call) && !self.options.zeal {
-            self.report.fresh_writes += 1;
-            barrier::write_plainly(&self.builder, call);
-        } else if !strategy::has_barrier(self.module, self.plan) {
-            self.report.plain_writes += 1;
-            barrier::write_plainly(&self.builder, call);
-        } else if repeated.contains(&call) {
-            self.report.repeated_writes += 1;
-            barrier::write_plainly(&self.builder, call);
-        } else {
-            self.report.barriers += 1;
-            barrier::write(&self.builder, call);
         }
     }
 

@@ -17,6 +17,8 @@ pub(crate) enum Callee {
     GcRead,
     /// `tally_gcwrite_i64`: gcwrite of a tagged word.
     WriteWord,
+    /// `tally_write_pair`: a write of a tag and a word at once, as (object, pair, first word, second word).
+    WritePair,
     LifetimeStart,
     LifetimeEnd,
     /// `llvm.memset`.
@@ -37,10 +39,24 @@ pub(crate) enum Callee {
 }
 
 impl Callee {
-    /// A write of a reference that a barrier may have to see.
+    /// A write of one word that a barrier may have to see, as (value, object, slot).
     pub(crate) fn is_write(self) -> bool {
         matches!(self, Callee::GcWrite | Callee::WriteWord)
     }
+
+    /// The same, or a write of a pair.
+    pub(crate) fn is_write_or_pair(self) -> bool {
+        self.is_write() || self == Callee::WritePair
+    }
+}
+
+/// The place that a write changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) object: Value,
+    /// The first word.
+    pub(crate) slot: Value,
+    pub(crate) bytes: i64,
 }
 
 /// The functions of a module, sorted by the meaning of their calls.
@@ -60,6 +76,8 @@ struct Known {
 
 /// Name of the runtime's write of tagged words; under the deferred plan the lowering expands every call.
 pub(crate) const WRITE_WORD: &str = "tally_gcwrite_i64";
+/// Name of its write of pairs.
+pub(crate) const WRITE_PAIR: &str = "tally_write_pair";
 
 impl Callees {
     pub(crate) fn of(module: Module) -> Callees {
@@ -118,9 +136,20 @@ impl Callees {
         })
     }
 
-    /// Whether the call is a write of a reference that a barrier may have to see.
+    /// Whether the call is a write of one word that a barrier may have to see.
     pub(crate) fn is_write(&self, call: Call) -> bool {
         self.of_call(call).is_write()
+    }
+
+    /// The place that a write of a word or a pair changes.
+    pub(crate) fn written(&self, call: Call) -> Option<Written> {
+        match self.of_call(call) {
+            Callee::GcWrite | Callee::WriteWord => {
+                Some(Written { object: call.argument(1), slot: call.argument(2), bytes: 8 })
+            }
+            Callee::WritePair => Some(Written { object: call.argument(0), slot: call.argument(1), bytes: 16 }),
+            _ => None,
+        }
     }
 }
 
@@ -154,6 +183,7 @@ fn classify(function: Value) -> Option<Callee> {
         "tally_new_array" => Some(Callee::NewArray),
         "tally_safepoint" => Some(Callee::Poll),
         WRITE_WORD => Some(Callee::WriteWord),
+        WRITE_PAIR => Some(Callee::WritePair),
         _ => runtime_symbol(&name).map(|symbol| Callee::Runtime(symbol.kind)),
     }
 }

@@ -37,11 +37,12 @@ const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
 /// A function that calls one of these, or a service that returns references, holds references, and follows the
 /// contract of gc functions.
-const ROOTING: [&str; 9] = [
+const ROOTING: [&str; 10] = [
     "llvm.gcroot",
     "llvm.gcwrite",
     "llvm.gcread",
     "tally_gcwrite_i64",
+    "tally_write_pair",
     "tally_write_open",
     "tally_write_open_i64",
     "tally_new",

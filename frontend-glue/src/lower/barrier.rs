@@ -16,21 +16,15 @@
 
 use super::global_slots::global_behind;
 use super::runtime::{PRESERVE_MOST, declare};
+use crate::analysis::callee::{Callee, Callees};
 use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
-use crate::lower::strategy;
-use tally_heap::plan::Plan;
 
-/// Turns a write (value, object, slot) into a store with the barrier in front.
-pub(super) fn write(builder: &Builder, call: Call) {
-    log_first(builder, call.value(), call.argument(1), call.argument(2));
-    write_plainly(builder, call);
-}
-
-/// The barrier in front of `call_value`, which writes to `slot`.
-fn log_first(builder: &Builder, call_value: Value, object: Value, slot: Value) {
+/// Puts the barrier in front of `call_value`, which writes to `slot`. It serves both words of a pair: they are of one object, or of one
+/// chunk of a large one.
+pub(super) fn log_first(builder: &Builder, call_value: Value, object: Value, slot: Value) {
     let pointer_bits = builder.module().integer(64);
 
     let head = split_before(builder, call_value);
@@ -63,26 +57,20 @@ fn log_first(builder: &Builder, call_value: Value, object: Value, slot: Value) {
     builder.branch(store_block);
 }
 
-/// Turns a call of `tally_write_pair` (object, pair, first word, second word) into two stores, with the barrier in front where the module
-/// has one: both words are of one object, or of one chunk of a large one. Another call stays as it is.
-pub(super) fn write_pair(builder: &Builder, call: Call, plan: Plan) {
-    if call.callee().name() != "tally_write_pair" || call.is_invoke() || global_behind(call.argument(0)).is_some() {
-        return;
-    }
-    let (object, pair) = (call.argument(0), call.argument(1));
-    if strategy::has_barrier(builder.module(), plan) {
-        log_first(builder, call.value(), object, pair);
-    }
-    builder.before(call.value());
-    builder.store(call.argument(2), pair);
-    builder.store(call.argument(3), builder.offset(pair, 8));
-    call.remove();
+/// Whether a write of a pair is left to the runtime: the object is seen to be a global, or the call may unwind for LLVM.
+pub(super) fn stays_a_call(pair: Call) -> bool {
+    pair.is_invoke() || global_behind(pair.argument(0)).is_some()
 }
 
-/// Turns a write into a store: the object is fresh, or the slot is a global root.
-pub(super) fn write_plainly(builder: &Builder, call: Call) {
+/// Turns a write into a store, or two for a pair: the barrier stands in front, or none is needed.
+pub(super) fn write_plainly(builder: &Builder, callees: &Callees, call: Call) {
     builder.before(call.value());
-    builder.store(call.argument(0), call.argument(2));
+    if callees.of_call(call) == Callee::WritePair {
+        builder.store(call.argument(2), call.argument(1));
+        builder.store(call.argument(3), builder.offset(call.argument(1), 8));
+    } else {
+        builder.store(call.argument(0), call.argument(2));
+    }
     call.remove();
 }
 

@@ -35,6 +35,7 @@ mod settled_roots;
 mod slots;
 mod stops;
 mod unwinding;
+mod write_pair;
 mod write_word;
 
 pub use damage::Damage;
@@ -45,7 +46,7 @@ pub use remark::{Remark, Saving};
 pub(super) use slots::is_lent;
 
 use super::LowerOptions;
-use super::descriptor::OneWord;
+use super::descriptor::{OneWord, PairReading};
 use super::module_record::ModuleTables;
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
@@ -69,6 +70,8 @@ pub(super) struct Counts {
     out_parameters: OutParameters,
     /// How the module's types read tagged words. Found then, too.
     words_of_fields: Option<OneWord>,
+    /// And pairs.
+    pairs_of_fields: Option<PairReading>,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
     /// The operation that a test has damaged.
@@ -102,6 +105,7 @@ impl Counts {
             patterns,
             out_parameters: OutParameters::default(),
             words_of_fields: None,
+            pairs_of_fields: None,
             remarks: Vec::new(),
             placed: 0,
             damaged: None,
@@ -116,7 +120,7 @@ impl Counts {
         managed: &HandleSet<Value>,
         rooted: &[(Value, Vec<Root>)],
     ) {
-        self.words_of_fields = write_word::reading_of(callees, builder.module(), rooted);
+        (self.words_of_fields, self.pairs_of_fields) = write_word::readings_of(callees, builder.module(), rooted);
         self.out_parameters = OutParameters::note(builder, callees, &mut self.facts, managed, rooted);
     }
 
@@ -325,6 +329,11 @@ impl Counts {
         self.expansion(builder, options, counted).write_word(call);
     }
 
+    /// Puts inline code in front of a write of a pair.
+    pub(super) fn expand_pair_write(&self, builder: &Builder, options: &LowerOptions, counted: &Counted, call: Call) {
+        self.expansion(builder, options, counted).write_pair(call);
+    }
+
     fn expansion<'a>(&'a self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
         Expansion {
             builder,
@@ -337,6 +346,7 @@ impl Counts {
             words: &counted.words,
             out_parameters: &self.out_parameters,
             words_of_fields: self.words_of_fields,
+            pairs_of_fields: self.pairs_of_fields,
         }
     }
 
@@ -362,6 +372,7 @@ pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
         patterns: Patterns::ALL,
         out_parameters,
         words_of_fields: None,
+        pairs_of_fields: None,
         remarks: Vec::new(),
         placed: 0,
         damaged: None,

@@ -127,6 +127,37 @@ impl OneWord {
     }
 }
 
+/// How to read the pairs of a type: a tag, and the word beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PairReading {
+    /// Bits of the tag that tell what the word is.
+    pub(crate) mask: u64,
+    /// Their value beside a reference.
+    pub(crate) pattern: u64,
+    /// Bits of the address in the word.
+    pub(crate) pointer: u64,
+    /// Whether the tag stands behind the word, or before it.
+    pub(crate) is_behind: bool,
+}
+
+impl PairReading {
+    /// How the pairs are read of objects of the type at `address`. `None` also if only another module knows.
+    pub(crate) fn of_fields(module: Module, address: Value) -> Option<PairReading> {
+        let image = Image { module, constant: address.definitive_initializer()? };
+        let kind = image.u32_at(offset_of!(RawDescriptor, slot_kind))?;
+        let is_behind = kind == SlotKind::TagBehind as u32;
+        if !is_behind && kind != SlotKind::TagBefore as u32 {
+            return None;
+        }
+        Some(PairReading {
+            mask: image.u64_at(offset_of!(RawDescriptor, tag_mask))?,
+            pattern: image.u64_at(offset_of!(RawDescriptor, tag_pattern))?,
+            pointer: image.u64_at(offset_of!(RawDescriptor, pointer_mask))?,
+            is_behind,
+        })
+    }
+}
+
 /// The runtime's objection to the descriptor at `address`, or a fault that the runtime could not detect. `None` if
 /// the descriptor is in order, or spelled in a way that cannot be read here.
 pub(crate) fn fault(module: Module, address: Value) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleSet, Opcode, Value};
 
-/// The writes of `function` (gcwrite, word writes) whose object is fresh. `polled` are blocks that will end in a poll.
+/// The writes of `function` (of words and pairs) whose object is fresh. `polled` are blocks that will end in a poll.
 pub(super) fn fresh_writes(
     callees: &Callees,
     function: Value,
@@ -26,9 +26,11 @@ pub(super) fn fresh_writes(
         |into: &mut HandleSet<Value>, from| into.retain(|value| from.contains(value)),
         |block, mut fresh| {
             for instruction in flow.blocks[block].instructions() {
-                if let Some(call) = instruction.as_call().filter(|&call| callees.is_write(call)) {
+                if let Some(call) = instruction.as_call()
+                    && let Some(written) = callees.written(call)
+                {
                     // Decided anew at each visit: the last one knows all paths.
-                    if fresh.contains(&call.argument(1)) {
+                    if fresh.contains(&written.object) {
                         elided.insert(call)
                     } else {
                         elided.remove(&call)

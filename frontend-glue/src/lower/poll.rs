@@ -3,7 +3,8 @@
 //! A loop that allocates stops by itself when a slice of an epoch is due. One that only writes would grow the log
 //! without ever letting an epoch begin, so it polls at its latch: one load and one branch. A call of another function
 //! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own; a call
-//! of one that allocates on every path counts as an allocation.
+//! of one that allocates on every path counts as an allocation. Writes of pairs ask for no poll: the values around them
+//! mostly lie in variables of two words, of which it is seldom known that no reference hides there.
 //!
 //! Cycles are found without dominators: blocks that reach the runtime anyway are removed from the graph. While the
 //! rest has a strongly connected part with a write in it, the edges back to that part's first block (in reverse
@@ -93,7 +94,7 @@ impl Habits {
             let callers = callees.calls_of(is_wanted).map(|call| call.value().function());
             callers.filter(|caller| managed.contains(caller)).collect()
         };
-        let with_writes = callers(Callee::is_write);
+        let with_writes = callers(Callee::is_write_or_pair);
         let writers = with_writes.iter().copied().filter(|&function| writes(callees, function)).collect();
         let mut stoppers = HandleSet::default();
         // A function is checked again when one that it calls turns out to stop, not in rounds over all functions,

@@ -33,7 +33,7 @@ pub(super) fn note(module: Module, gc_names: &[(String, Plan)]) {
 
 /// The writes into objects that were allocated since the last safepoint, which need no barrier.
 pub(super) fn fresh_writes(callees: &Callees, function: Value, flow: &LazyFlow) -> HandleSet<Call> {
-    match function.calls().any(|call| callees.is_write(call)) {
+    match function.calls().any(|call| callees.written(call).is_some()) {
         true => fresh::fresh_writes(callees, function, flow.get(), &HandleSet::default()),
         false => HandleSet::default(),
     }

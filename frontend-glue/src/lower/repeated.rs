@@ -95,12 +95,11 @@ impl Known {
 
     /// The object that a write logs together with its first reference.
     fn object_of(&self, callees: &Callees, write: Call) -> Option<Value> {
-        if !callees.is_write(write) {
-            return None;
-        }
-        let (object, from) = self.place(write.argument(1));
-        let (holder, to) = self.place(write.argument(2));
+        let written = callees.written(write)?;
+        let (object, from) = self.place(written.object);
+        let (holder, to) = self.place(written.slot);
         let distance = to.checked_sub(from)?;
-        (object == holder && (0..LOGGED_TOGETHER as i64).contains(&distance)).then_some(object)
+        let is_near = (0..=LOGGED_TOGETHER as i64 - written.bytes).contains(&distance);
+        (object == holder && is_near).then_some(object)
     }
 }

@@ -1,11 +1,11 @@
 //! The integers that may be tagged words: references in another form, which only their use shows.
 //!
-//! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64`, go into a root, or leave the
+//! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64` or in a pair, go into a root, or leave the
 //! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower
 //! integers (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that
 //! never writes tagged words has none, except those that a function turns into a pointer itself.
 
-use crate::analysis::callee::{Callee, Callees, WRITE_WORD};
+use crate::analysis::callee::{Callee, Callees, WRITE_PAIR, WRITE_WORD};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
 
 /// The integers and doubles of a function, and its variables of such types (by alloca), that may be tagged words.
@@ -23,7 +23,7 @@ pub(super) fn possible(
             Some(Opcode::LLVMStore) if is_root(&instruction.operand(1).base()) => pending.push(instruction.operand(0)),
             Some(Opcode::LLVMCall | Opcode::LLVMInvoke) if uses_words => {
                 let call = instruction.as_call().expect("a call or invoke");
-                if matches!(callees.of_call(call), Callee::Ordinary | Callee::WriteWord) {
+                if matches!(callees.of_call(call), Callee::Ordinary | Callee::WriteWord | Callee::WritePair) {
                     pending.extend(call.arguments());
                 }
             }
@@ -35,10 +35,10 @@ pub(super) fn possible(
     reached.into_iter().filter(|value| words.contains(value)).collect()
 }
 
-/// Whether the module writes tagged words, or the function has a root that is no plain pointer.
+/// Whether the module writes tagged words or pairs, or the function has a root that is no plain pointer.
 pub(super) fn are_used(instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> bool {
     let module = instructions.first().map(|instruction| instruction.function().module());
-    module.is_some_and(|module| module.function(WRITE_WORD).is_some())
+    module.is_some_and(|module| [WRITE_WORD, WRITE_PAIR].iter().any(|name| module.function(name).is_some()))
         || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer())
 }
 

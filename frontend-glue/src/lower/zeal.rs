@@ -228,7 +228,7 @@ impl Checks<'_> {
                     );
                 }
             }
-            Callee::Runtime(_) if call.callee().name() == "tally_write_pair" => {
+            Callee::WritePair => {
                 let two = self.builder.i64(2);
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
                 self.insert(instruction, "tally_zeal_pair", &[call.argument(0), call.argument(2), call.argument(3)]);

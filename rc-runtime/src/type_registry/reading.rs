@@ -95,7 +95,10 @@ impl Reading {
     pub(super) fn number(self) -> u64 {
         match self {
             Reading::Masked { mask, pattern, pointer } => word_reading::number(mask, pattern, pointer),
-            Reading::Plain | Reading::Traced(_) => word_reading::NO_NUMBER,
+            Reading::Traced(Tracer::Pairs(Pairs { mask, pattern, pointer, is_behind })) => {
+                word_reading::number_of_pairs(mask, pattern, pointer, is_behind)
+            }
+            Reading::Plain | Reading::Traced(Tracer::Function(_)) => word_reading::NO_NUMBER,
         }
     }
 }

@@ -389,7 +389,7 @@ impl Checker<'_> {
             Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
             Callee::Runtime(_) if self.facts.checks(call) => false,
             Callee::Ordinary | Callee::Runtime(_) => self.facts.leaves_pending(self.callees, call),
-            Callee::WriteWord => true,
+            Callee::WriteWord | Callee::WritePair => true,
             _ => false,
         };
         state.may_change_roots(&self.private, at);

@@ -29,7 +29,7 @@ use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, HandleSet, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::count::address_taken;
-use crate::lower::descriptor::OneWord;
+use crate::lower::descriptor::{OneWord, PairReading};
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
@@ -61,6 +61,8 @@ pub(super) struct Expansion<'a> {
     pub(super) out_parameters: &'a OutParameters,
     /// How the module's types read tagged words.
     pub(super) words_of_fields: Option<OneWord>,
+    /// How they read pairs.
+    pub(super) pairs_of_fields: Option<PairReading>,
 }
 
 impl Expansion<'_> {

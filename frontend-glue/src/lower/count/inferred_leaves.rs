@@ -51,7 +51,7 @@ pub(super) fn ends_program(call: Call) -> bool {
 /// Whether counts may fall in the call, but nothing dies, given the leaves known so far.
 fn lets_go(callees: &Callees, leaves: &HandleSet<Value>, call: Call) -> bool {
     match callees.of_call(call) {
-        Callee::GcWrite | Callee::WriteWord | Callee::Runtime(CallKind::Leaf) => true,
+        Callee::GcWrite | Callee::WriteWord | Callee::WritePair | Callee::Runtime(CallKind::Leaf) => true,
         _ => leaves.contains(&call.callee()),
     }
 }

@@ -206,7 +206,7 @@ fn is_one_word(flow: &Flow, cycles: &[Option<usize>], cycle: usize, address: Val
 pub(super) fn makes_up(callees: &Callees, facts: &Facts, asked: &HandleSet<Call>, call: Call) -> bool {
     match callees.of_call(call) {
         Callee::Poll => asked.contains(&call),
-        Callee::WriteWord | Callee::Runtime(_) => true,
+        Callee::WriteWord | Callee::WritePair | Callee::Runtime(_) => true,
         // An unknown leaf may write references.
         Callee::Ordinary => call.is_musttail() || !facts.is_quiet(call),
         _ => facts.effect(callees, call) != Effect::None,

@@ -21,23 +21,32 @@ use super::recount_root::bits_of_a_reference;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
-use crate::llvm::{Module, Opcode, Value};
-use crate::lower::descriptor::OneWord;
+use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
+use crate::lower::descriptor::{OneWord, PairReading};
 use crate::lower::roots::Root;
 use crate::lower::runtime::REFERENCES;
 use tally_heap::memory::range::TYPE_ID_BITS;
 use tally_heap::object::HEADER_BYTES;
 use tally_heap::word_reading::{NO_NUMBER, number};
 
-/// How the types of a module read tagged words, as far as its allocations and roots show them; `None` if in no way, or in several.
-pub(super) fn reading_of(callees: &Callees, module: Module, rooted: &[(Value, Vec<Root>)]) -> Option<OneWord> {
+/// How the types of a module read tagged words, and how pairs, as far as its allocations and roots show them; `None` if in no way, or in
+/// several.
+pub(super) fn readings_of(
+    callees: &Callees,
+    module: Module,
+    rooted: &[(Value, Vec<Root>)],
+) -> (Option<OneWord>, Option<PairReading>) {
     let roots = rooted.iter().flat_map(|(_, roots)| roots.iter().filter_map(|root| root.how));
     let allocates = |call: &Call| matches!(callees.of_call(*call), Callee::New | Callee::NewArray);
     let allocations = rooted.iter().flat_map(|(function, _)| function.calls().filter(allocates));
-    let types = roots.chain(allocations.map(|call| call.argument(0)));
-    let readings = types.filter_map(|of| OneWord::of_fields(module, of)).filter(|&reading| reading != OneWord::PLAIN);
-    let mut readings = readings.peekable();
-    let first = *readings.peek()?;
+    let types: HandleSet<Value> = roots.chain(allocations.map(|call| call.argument(0))).collect();
+    let words = types.iter().filter_map(|&of| OneWord::of_fields(module, of));
+    let pairs = types.iter().filter_map(|&of| PairReading::of_fields(module, of));
+    (the_only_one(words.filter(|&reading| reading != OneWord::PLAIN)), the_only_one(pairs))
+}
+
+fn the_only_one<T: PartialEq>(mut readings: impl Iterator<Item = T>) -> Option<T> {
+    let first = readings.next()?;
     readings.all(|reading| reading == first).then_some(first)
 }
 
@@ -55,6 +64,27 @@ impl Expansion<'_> {
         }
         let (builder, module, place) = (self.builder, self.builder.module(), call.value());
         let (word, object, slot) = (call.argument(0), call.argument(1), call.argument(2));
+        let [known, release, rest] = self.where_read_as(place, object, number);
+
+        builder.at_end(known, Some(place));
+        let word = builder.freeze(word);
+        let old = builder.load(module.integer(64), slot);
+        builder.tag(old, REFERENCES);
+        let old = builder.freeze(old);
+        if let Some(target) = self.if_refers(place, word, reading, release) {
+            self.increment_object(place, target, release);
+        }
+        builder.at_end(release, Some(place));
+        builder.tag(builder.store(word, slot), REFERENCES);
+        if let Some(target) = self.if_refers(place, old, reading, rest) {
+            self.decrement_object(place, target, rest);
+        }
+    }
+
+    /// Puts a test in front of the write at `place`, which is left for objects of which the type's reading has another number. Returns
+    /// three blocks: one for the objects whose reading has this one, still empty; an empty one to follow it; and what comes behind.
+    pub(super) fn where_read_as(&self, place: Value, object: Value, number: u64) -> [Block; 3] {
+        let (builder, module) = (self.builder, self.builder.module());
         let behind = place.next_instruction().expect("a call is no terminator");
         let upper = split_before(builder, behind);
         let rest = behind.block();
@@ -72,19 +102,6 @@ impl Expansion<'_> {
         let found = builder.load(module.integer(64), builder.element_anywhere(table, module.integer(64), id));
         builder.mark_invariant(found);
         builder.branch_usually(builder.equal(found, builder.i64(number)), known, elsewhere);
-
-        builder.at_end(known, Some(place));
-        let word = builder.freeze(word);
-        let old = builder.load(module.integer(64), slot);
-        builder.tag(old, REFERENCES);
-        let old = builder.freeze(old);
-        if let Some(target) = self.if_refers(place, word, reading, release) {
-            self.increment_object(place, target, release);
-        }
-        builder.at_end(release, Some(place));
-        builder.tag(builder.store(word, slot), REFERENCES);
-        if let Some(target) = self.if_refers(place, old, reading, rest) {
-            self.decrement_object(place, target, rest);
-        }
+        [known, release, rest]
     }
 }

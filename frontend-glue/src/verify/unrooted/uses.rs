@@ -60,7 +60,7 @@ impl Watch<'_> {
         let is_kept = |index| match self.callees.of_call(call) {
             Callee::GcWrite => index == 0,
             Callee::WriteWord => index == 0,
-            Callee::Runtime(_) => true,
+            Callee::WritePair | Callee::Runtime(_) => true,
             _ => false,
         };
         let by_value = call.arguments_by_value();

@@ -230,7 +230,7 @@ impl Walk<'_> {
             Callee::GcWrite => self.write(state, call),
             Callee::GcRead => self.note_field(state, call.value()),
             Callee::Runtime(_) if self.it.facts.checks(call) => {}
-            Callee::Runtime(_) | Callee::WriteWord => state.pending = true,
+            Callee::Runtime(_) | Callee::WriteWord | Callee::WritePair => state.pending = true,
             Callee::Ordinary if self.it.facts.is_quiet(call) || self.it.facts.calls_inferred_leaf(call) => {
                 let borrowing = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows);
                 let names: Vec<String> = borrowing.map(|slot| self.root_name(slot)).collect();
