@@ -19,6 +19,7 @@ mod turns;
 use crate::plan::deferred::marking;
 use tally_heap::Heap;
 use tally_heap::heap::MARK_NS_PER_UNIT;
+use tally_heap::services::special::SLOT_UNITS;
 
 /// Collections before counting is tried, and the most.
 const PATIENCE: u32 = 2 * marking::PATIENCE;
@@ -50,7 +51,7 @@ pub(crate) struct Tracing {
     patience: u32,
     /// Counting has cost little enough when the heap counted last.
     counting_pays: bool,
-    /// Objects promoted, and freed when they were mature, until the last collection.
+    /// Objects promoted, freed when they were mature, or emptied as ephemerons, until the last collection.
     items: u64,
 }
 
@@ -88,9 +89,11 @@ impl Tracing {
     }
 }
 
-/// Objects for which counting would have worked so far.
+/// Objects for which counting would have worked so far. For an ephemeron that a collection has emptied it would have waited for a mark,
+/// which costs as much as here.
 fn items(heap: &Heap) -> u64 {
-    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects
+    let by_marks = heap.services.specials.emptied * SLOT_UNITS as u64;
+    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + by_marks
 }
 
 #[cfg(test)]
