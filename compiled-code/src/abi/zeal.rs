@@ -152,6 +152,21 @@ pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site)
     }
 }
 
+/// `void tally_zeal_store_part(const void *to, uint64_t word, uint64_t bytes, const tally_site *site)`: the same for the first `bytes` bytes
+/// of the word.
+///
+/// # Safety
+/// As for [`tally_zeal_store`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_store_part(to: u64, word: u64, bytes: u64, site: *const Site) {
+    leaf!(tally_zeal_store_part);
+    if range::in_heap(to) {
+        // SAFETY: by the caller's promise.
+        // SAFETY: [ALONE] borrowed for this statement alone.
+        unsafe { thread_heap() }.check_plain_write(to, bytes, Plainly::Store(word), unsafe { &*site });
+    }
+}
+
 /// `void tally_zeal_copy(const void *to, const void *from, uint64_t bytes, const tally_site *site)`: stops unless the
 /// bytes may be copied there by memcpy or memmove.
 ///

@@ -7,7 +7,7 @@
 //! | memcpy, memmove, memset | the same; but for copies into an object that is fresh, under the deferred plan |
 //!
 //! A plain store of a reference is lost on the collector: under the prompt plan nothing is counted, under the deferred plan nothing
-//! is logged. Which words of a traced type are references only its trace function knows, before and after; such types are
+//! is logged. Which words of a type with a trace function are references only that knows, before and after; such types are
 //! only held against their size.
 
 use super::{Birth, Language, Site, Zeal};
@@ -129,12 +129,28 @@ impl Heap {
         let is_fresh = self.is_written_plainly(object);
         let needs_no_barrier = self.plan() == Plan::Trace && !self.shows_overwritten();
         let is_right = needs_no_barrier || is_fresh && !matches!(how, Plainly::Store(_));
-        if matches!(birth.info().reading, Reading::Traced(_)) || is_right {
+        if matches!(birth.info().reading, Reading::Traced(Tracer::Function(_))) || is_right {
             return;
         }
         let within = to - start..to.saturating_add(bytes).min(birth.end) - start;
         // Whole words: what begins or ends in the midst of one changes it, too.
         let touched = within.start & !7..within.end.next_multiple_of(8);
+        if let Reading::Traced(Tracer::Pairs(pairs)) = birth.info().reading {
+            // The other word of a pair may be the one that is written to.
+            let pairs_touched = touched.start.saturating_sub(8)..touched.end + 8;
+            birth.info().for_each_slot_among(object, pairs_touched, |slot| {
+                let first = if pairs.is_behind { slot.address() } else { slot.address() - 8 };
+                // SAFETY: [HEADER] two words of a live object.
+                let old: [u64; 2] = unsafe { *(first as *const [u64; 2]) };
+                let new = [0, 1].map(|at| word_after(first + 8 * at as u64, old[at], to, bytes, how));
+                // SAFETY: two words.
+                let refers = |pair: &[u64; 2]| range::in_heap(unsafe { pairs.reference_in(&raw const *pair as u64) });
+                if old != new && (refers(&old) || refers(&new)) {
+                    refuse_plain_write(zeal, birth, start, slot.address(), refers(&new), how, site);
+                }
+            });
+            return;
+        }
         birth.info().for_each_slot_among(object, touched, |slot| {
             let (old, new) = (slot.read(), word_after(slot.address(), slot.read(), to, bytes, how));
             let info = birth.info();
@@ -188,7 +204,16 @@ fn word_after(slot: u64, old: u64, to: u64, bytes: u64, how: Plainly) -> u64 {
 #[cold]
 fn refuse_plain_write(zeal: &Zeal, birth: Birth, start: u64, slot: u64, gains: bool, how: Plainly, site: &Site) -> ! {
     let place = site.place();
+    let is_pair = matches!(birth.info().reading, Reading::Traced(Tracer::Pairs(_)));
     let (deed, cure) = match (how, place.language()) {
+        (Plainly::Store(_), Language::C) if is_pair => ("plain store", "TALLY_WRITE_PAIR(object, field, value)"),
+        (Plainly::Store(_), Language::Ir) if is_pair => {
+            ("plain store", "tally_write_pair(object, place, first, second)")
+        }
+        (Plainly::Copy(_), Language::C) if is_pair => {
+            ("memcpy", "TALLY_WRITE_PAIR(object, field, value), also in place of an assignment of the struct")
+        }
+        (Plainly::Copy(_), Language::Ir) if is_pair => ("memcpy", "tally_write_pair(object, place, first, second)"),
         (Plainly::Store(_), Language::C) => ("plain store", "TALLY_WRITE(object, field, value)"),
         (Plainly::Store(_), Language::Ir) => ("plain store", "llvm.gcwrite(value, object, slot)"),
         (Plainly::Copy(_), Language::C) => {
