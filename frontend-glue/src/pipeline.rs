@@ -382,9 +382,9 @@ fn lower_unchecked(module: &Module, file: &Path, options: &CompileOptions) -> Re
 
 fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {
     let passes = match level.passes() {
-        Some(passes) => passes,
-        None if has_no_code_of_its_own(module) => "always-inline",
-        None => return Ok(()),
+        Some(passes) if !verify::source::foreign::statepoints_name_variables(crate::llvm::Module::of(module)) => passes,
+        _ if has_no_code_of_its_own(module) => "always-inline",
+        _ => return Ok(()),
     };
     appending::tidy_structors(crate::llvm::Module::of(module));
     let answer = module.run_passes(passes, machine, PassBuilderOptions::create());

@@ -106,6 +106,14 @@ impl Plan {
         }
     }
 
+    /// Whether each write of a reference counts, so that one into a fresh object is more than a store, too.
+    pub const fn counts_each_write(self) -> bool {
+        match self {
+            Plan::Deferred | Plan::Trace => false,
+            Plan::Prompt => true,
+        }
+    }
+
     /// Whether a write of a reference must be more than a store. Elsewhere plain stores are as good as writes, but a mark in slices needs
     /// code that promises a barrier.
     pub const fn has_barrier(self) -> bool {

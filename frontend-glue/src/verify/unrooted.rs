@@ -46,7 +46,7 @@ pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) 
     let managed = super::source::managed_functions(module, gc_names);
     let returning = references::returning_references(&callees, &managed);
     let has_barrier = managed.iter().any(|&function| super::source::plan_of(function, gc_names).has_barrier());
-    let counts = managed.iter().any(|&function| super::source::plan_of(function, gc_names) == Plan::Prompt);
+    let counts = managed.iter().any(|&function| super::source::plan_of(function, gc_names).counts_each_write());
     let summaries = Summaries::default();
     let mut all = All { callees: &callees, module, name, returning, summaries, has_barrier, counts };
     all.summaries = Summaries::of(&all.returning);

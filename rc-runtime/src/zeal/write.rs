@@ -15,7 +15,6 @@ use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 use crate::type_registry::{Reading, Tracer, TypeInfo};
 
 /// How words come to be where they are.
@@ -127,8 +126,7 @@ impl Heap {
             return;
         }
         let is_fresh = self.is_written_plainly(object);
-        let needs_no_barrier = self.plan() == Plan::Trace && !self.shows_overwritten();
-        let is_right = needs_no_barrier || is_fresh && !matches!(how, Plainly::Store(_));
+        let is_right = self.needs_no_barrier() || is_fresh && !matches!(how, Plainly::Store(_));
         if matches!(birth.info().reading, Reading::Traced(Tracer::Function(_))) || is_right {
             return;
         }

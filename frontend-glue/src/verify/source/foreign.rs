@@ -12,7 +12,7 @@
 
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
-use crate::llvm::{Module, Value};
+use crate::llvm::{Module, Opcode, Value};
 use crate::lower::{Plan, STRATEGY, inferred};
 use crate::verify::source::named_strategies;
 use tally_compiled::symbols::RUNTIME_SYMBOLS;
@@ -54,6 +54,15 @@ fn uses_statepoints(module: Module) -> bool {
 /// name the roots, so such a module runs on the trace plan.
 pub(crate) fn has_statepoints(module: Module, gc_names: &[(String, Plan)]) -> bool {
     uses_statepoints(module) && functions_of_llvm(module, gc_names).any(|(_, gc)| OF_STATEPOINTS.contains(&gc.as_str()))
+}
+
+/// Whether a statepoint names a variable as a root. LLVM's passes would take the name away, as that of no pointer which the
+/// statepoint hands on.
+pub(crate) fn statepoints_name_variables(module: Module) -> bool {
+    let statepoints = module.function(&format!("{STATEPOINT}.p0"));
+    let mut calls = statepoints.into_iter().flat_map(|intrinsic| intrinsic.users().filter_map(Value::as_call));
+    let is_variable = |value: Value| value.base().is(Opcode::LLVMAlloca);
+    calls.any(|call| call.bundle("gc-live").is_some_and(|live| live.into_iter().any(is_variable)))
 }
 
 /// Whether the module makes objects of Tally's heap, or names a function that does.

@@ -129,6 +129,44 @@ fn ir_with_statepoints_runs_in_all_ways() {
     }
 }
 
+/// LLVM's passes take a variable out of the bundle that names it.
+#[test]
+fn a_variable_that_statepoints_name_is_a_root_at_every_level() {
+    const NAMED: &str = r#"
+declare ptr addrspace(1) @llvm_gc_allocate(i32)
+declare void @llvm_gc_collect()
+declare token @llvm.experimental.gc.statepoint.p0(i64, i32, ptr, i32, i32, ...)
+declare ptr addrspace(1) @llvm.experimental.gc.result.p1(token)
+define void @fill(ptr %to) noinline gc "statepoint-example" {
+  %made = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 2, i32 0, ptr elementtype(ptr addrspace(1) (i32)) @llvm_gc_allocate, i32 1, i32 0, i32 32, i32 0, i32 0)
+  %object = call ptr addrspace(1) @llvm.experimental.gc.result.p1(token %made)
+  store i64 42, ptr addrspace(1) %object
+  store ptr addrspace(1) %object, ptr %to
+  ret void
+}
+define i32 @main() gc "statepoint-example" {
+  %variable = alloca ptr addrspace(1)
+  store ptr addrspace(1) null, ptr %variable
+  %filled = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 1, i32 0, ptr elementtype(void (ptr)) @fill, i32 1, i32 0, ptr %variable, i32 0, i32 0) [ "gc-live"(ptr %variable) ]
+  %collected = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 1, i32 0, ptr elementtype(void ()) @llvm_gc_collect, i32 0, i32 0, i32 0, i32 0) [ "gc-live"(ptr %variable) ]
+  %made = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 1, i32 0, ptr elementtype(ptr addrspace(1) (i32)) @llvm_gc_allocate, i32 1, i32 0, i32 32, i32 0, i32 0) [ "gc-live"(ptr %variable) ]
+  %other = call ptr addrspace(1) @llvm.experimental.gc.result.p1(token %made)
+  store i64 66, ptr addrspace(1) %other
+  %kept = load ptr addrspace(1), ptr %variable
+  %value = load i64, ptr addrspace(1) %kept
+  %status = trunc i64 %value to i32
+  ret i32 %status
+}
+"#;
+    let folder = Folder::with(&[("named.ll", NAMED)]);
+    for level in ["0", "1", "2", "3", "s"] {
+        let outcome = folder.tally(&["run", "--opt", level, "named.ll"]);
+        assert_eq!(outcome.status, Some(42), "{level}: {outcome:?}");
+        folder.build(&["--opt", level, "named.ll"]);
+        assert_eq!(folder.program(&[], &[]).status, Some(42), "{level}");
+    }
+}
+
 /// As a frontend writes it: without statepoints, with the layout that makes its references non-integral, and with questions
 /// for bases and offsets, which the code generator would not know.
 #[test]

@@ -252,6 +252,14 @@ impl Heap {
         self.recount_handle(None, Some(object));
     }
 
+    /// Whether plain stores of references are right in all objects: nothing is counted, and no barrier is promised.
+    pub(crate) fn needs_no_barrier(&self) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Prompt => false,
+            Plan::Trace => !self.shows_overwritten(),
+        }
+    }
+
     /// Whether native code may write references into the object without the barrier, as it is now.
     pub(crate) fn is_written_plainly(&self, object: ObjectRef) -> bool {
         match self.regime() {
