@@ -168,7 +168,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     enum { tally__pointer_##Word = (uint64_t)(pointer_mask_) };                                                        \
     TALLY__ASSERT(((uint64_t)(tag_pattern_) & ~(uint64_t)(tag_mask_)) == 0, "the pattern of " #Word " leaves its mask"); \
     TALLY__UNUSED static const uint32_t tally__refs_##Word[] = {0, 0};                                                 \
-    TALLY__UNUSED TALLY__DESCRIPTOR(static, Word, 0, 8, TALLY__TAGGED(Word), 1, 0, 0, 0, NULL, NULL)
+    TALLY__KEPT TALLY__DESCRIPTOR(static, Word, 0, 8, TALLY__TAGGED(Word), 1, 0, 0, 0, NULL, NULL)
 
 #define TALLY_TYPE_TAGGED(Type, Word, ...)                                                                             \
     TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
@@ -208,7 +208,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     enum { tally__pattern_##Pair = (uint64_t)(tag_pattern_) << offsetof(Pair, tag_) % 8 * 8 };                         \
     enum { tally__word_of_##Pair = offsetof(Pair, word_) };                                                            \
     TALLY__UNUSED static const uint32_t tally__refs_##Pair[] = {tally__word_of_##Pair, 0};                             \
-    TALLY__UNUSED TALLY__DESCRIPTOR(static, Pair, 0, 16, TALLY__PAIRS(Pair), 1, 0, 0, 0, NULL, NULL)
+    TALLY__KEPT TALLY__DESCRIPTOR(static, Pair, 0, 16, TALLY__PAIRS(Pair), 1, 0, 0, 0, NULL, NULL)
 
 /* Objects with pairs; arrays of pairs; arrays of structs with pairs: TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Nodes, Value, count, at, (key, value)). */
 #define TALLY_TYPE_OF_PAIRS(Type, Pair, ...)                                                                           \
@@ -330,6 +330,8 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY__ALIGN _Alignof
 #endif
 #define TALLY__UNUSED __attribute__((unused))
+/* Shows the lowering how words and pairs are read, in a file that makes no object with them. It takes the mark away. */
+#define TALLY__KEPT __attribute__((used))
 #define TALLY__PLAIN (TALLY_SLOT_POINTER, 0, 0, 0)
 /* By way of a type that says nothing of parameters: the cast to another type is meant. */
 #define TALLY__FINALIZER(finalize_) (void (*)(void *))(void (*)(void))(finalize_)
