@@ -111,6 +111,7 @@ macro_rules! for_each_runtime_symbol {
             tally_finalize_register, "i(p)", leaf;
             tally_finalize_forget, "v(p)", leaf;
             tally_finalize_at_exit, "v(i)", leaf;
+            tally_finalize_all, "v()", safepoint;
             tally_on_finalizer_error, "v(p)", leaf;
             tally_weak_new, "p(p)", safepoint;
             tally_weak_new_with, "p(pp)", safepoint;

@@ -92,6 +92,12 @@ fn a_program_uses_every_macro_in_c_and_in_cpp() {
     }
 }
 
+/// As at the end of the program, and nothing of it is done again there.
+#[test]
+fn a_program_that_goes_on_runs_all_finalizers() {
+    in_every_way("finalize_all.c");
+}
+
 /// Lists, nodes and texts of a table grow, are placed anew, and shrink.
 #[test]
 fn a_program_resizes_the_storage_of_its_tables() {
