@@ -471,6 +471,9 @@ uint64_t tally_weak_map_next(void *map, uint64_t position);
 void *tally_weak_map_key_at(void *map, uint64_t position);
 void *tally_weak_map_value_at(void *map, uint64_t position);
 
+/* [leaf] The position of the entry of `key`, to go on behind it; 0: it has none. Nor has one that was removed. */
+uint64_t tally_weak_map_find(void *map, void *key);
+
 /* Weak sets find objects by a hash and keep none of them alive: interned strings, objects that are made once for each content. A member has
  * its hash in 32 bits of its own, written before it is added and not changed while it is a member. It goes when its reclaim begins,
  * before its finalizer runs. An object is in one weak set at a time; a heap has at most 4095.

@@ -129,6 +129,7 @@ macro_rules! for_each_runtime_symbol {
             tally_weak_map_remove, "i(pp)", leaf;
             tally_weak_map_count, "l(p)", leaf;
             tally_weak_map_next, "l(pl)", leaf;
+            tally_weak_map_find, "l(pp)", leaf;
             tally_weak_map_key_at, "p(pl)", leaf;
             tally_weak_map_value_at, "p(pl)", leaf;
             tally_weak_set_new, "p(i)", safepoint;

@@ -78,6 +78,12 @@ fn objects_in_pairs_die_when_their_last_pair_is_overwritten() {
     }
 }
 
+/// By the position of a key's entry.
+#[test]
+fn a_program_walks_a_weak_map_from_key_to_key() {
+    in_every_way("weak_map_walk.c");
+}
+
 /// And as C++, without a warning: every macro of `tally_gc.h`.
 #[test]
 fn a_program_uses_every_macro_in_c_and_in_cpp() {
