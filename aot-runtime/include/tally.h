@@ -168,6 +168,11 @@ void tally_finalize_forget(void *object);
  * in the order of their types, then the newest first, and those of objects that they make, for up to 10 rounds. 0: they never do. */
 void tally_finalize_at_exit(int32_t on);
 
+/* [safepoint] Runs the finalizers of all objects of this thread's heap that have not run, reachable or not: in the order of the end of the
+ * program, and with its rounds. The objects stay as they are, and are not finalized again. For a part of a program that ends before the
+ * program does, as a state of an interpreter. Inside a finalizer it does nothing. */
+void tally_finalize_all(void);
+
 /* [leaf] Sets the hook for a C++ exception, an exception of another language, a Rust panic or a longjmp that escapes a finalizer. The
  * other finalizers run. `hook` takes the object, its type, the exception's message, and the exception as the unwinder knows it (null for
  * a panic, and for longjmp, after which it is called at the next safepoint); the exception is deleted afterwards. The hook may do what a
@@ -466,6 +471,9 @@ uint64_t tally_weak_map_count(void *map);
 uint64_t tally_weak_map_next(void *map, uint64_t position);
 void *tally_weak_map_key_at(void *map, uint64_t position);
 void *tally_weak_map_value_at(void *map, uint64_t position);
+
+/* [leaf] The position of the entry of `key`, to go on behind it; 0: it has none. Nor has one that was removed. */
+uint64_t tally_weak_map_find(void *map, void *key);
 
 /* Weak sets find objects by a hash and keep none of them alive: interned strings, objects that are made once for each content. A member has
  * its hash in 32 bits of its own, written before it is added and not changed while it is a member. It goes when its reclaim begins,

@@ -88,18 +88,18 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
  * structs and of small fixed arrays are named as C names them: TALLY_TYPE(Tree, parent, child[0], child[1], key.text). */
 #define TALLY_TYPE(Type, ...)                                                                                          \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
-    TALLY__DESCRIBE(static, Type, 0, TALLY__PLAIN, __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, 0, TALLY__PLAIN, NULL, __VA_ARGS__)
 
 /* A type whose objects can never be part of a cycle, whatever they refer to: the cycle detector does not look at them. */
 #define TALLY_ACYCLIC_TYPE(Type, ...)                                                                                  \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
-    TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, NULL, __VA_ARGS__)
 
 /* A type of ephemerons, whose fields are alive only as long as a key is: tally_ephemeron_key_write(object, &object->key, key), where `key` is
  * a field that is not listed here. */
 #define TALLY_EPHEMERON_TYPE(Type, ...)                                                                                \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
-    TALLY__DESCRIBE(static, Type, TALLY_EPHEMERON, TALLY__PLAIN, __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, TALLY_EPHEMERON, TALLY__PLAIN, NULL, __VA_ARGS__)
 
 /* A type with a destructor: `void finalize(Type *object)`, declared before this. It is called once, when the last reference to an
  * object has gone (of a cycle, and under the deferred plan: when the object is found dead), before the object's fields are released; so it finds them as they
@@ -108,20 +108,20 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY_FINALIZED_TYPE(Type, finalize, ...)                                                                      \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
-    TALLY__DESCRIBE(static, Type, 0, TALLY__FINALIZED(finalize), __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, 0, TALLY__PLAIN, TALLY__FINALIZER(finalize), __VA_ARGS__)
 
 /* The same with flags: TALLY_FINALIZE_REVERSE or TALLY_FINALIZE_OWNER_FIRST, TALLY_FINALIZE_REGISTERED, TALLY_ACYCLIC. */
 #define TALLY_FINALIZED_TYPE_AS(Type, flags_, finalize, ...)                                                           \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
-    TALLY__DESCRIBE(static, Type, flags_, TALLY__FINALIZED(finalize), __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, flags_, TALLY__PLAIN, TALLY__FINALIZER(finalize), __VA_ARGS__)
 
 /* One descriptor for several modules: TALLY_SHARED_TYPE in one of them, TALLY_EXTERN_TYPE(Type) in the others, which then
  * allocate by a call instead of inline. (TALLY_TYPE in a shared header works too: each module then has a type of its own.) */
 #define TALLY_SHARED_TYPE(Type, ...)                                                                                   \
     TALLY_EXTERN_TYPE(Type);                                                                                           \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
-    TALLY__DESCRIBE(, Type, 0, TALLY__PLAIN, __VA_ARGS__)
+    TALLY__DESCRIBE(, Type, 0, TALLY__PLAIN, NULL, __VA_ARGS__)
 #define TALLY_EXTERN_TYPE(Type) extern const tally_type tally_type_##Type
 
 /* ---- Arrays ---------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__CHECK_POINTER(Type, elements[0]);                                                                           \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, NULL, length, elements, __VA_ARGS__)
 
 /* The same with a destructor. */
 #define TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, ...)                                              \
@@ -140,7 +140,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
     TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__FINALIZED(finalize), length, elements, __VA_ARGS__)
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, TALLY__FINALIZER(finalize), length, elements, __VA_ARGS__)
 
 /* Elements are structs: TALLY_STRUCT_ARRAY_TYPE(Table, length, entries, (key, value)). */
 #define TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, element_fields, ...)                                           \
@@ -149,37 +149,36 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
         TALLY__EACH(TALLY__OFFSET, tally__element_##Type, TALLY__BARE element_fields) 0};                              \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, NULL, length, elements, __VA_ARGS__)
 
 /* Elements are bytes, numbers, or structs of such. */
 #define TALLY_DATA_ARRAY_TYPE(Type, length, elements, ...)                                                             \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {0};                                                \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, NULL, length, elements, __VA_ARGS__)
 
 /* ---- Tagged words ---------------------------------------------------------------------------------------------------
  * Word is a typedef of uint64_t. A word w is a reference if (w & tag_mask) == tag_pattern and (w & pointer_mask) != 0, and the
  * object is then w & pointer_mask. Low-bit tags: (7, 0, ~7). NaN boxes: (0xffff000000000000, the pattern, 0xffffffffffff).
  * In a tagged type every reference field is such a word. */
 #define TALLY_TAGGED_TYPE(Word, tag_mask_, tag_pattern_, pointer_mask_)                                                \
-    _Static_assert(__builtin_types_compatible_p(Word, uint64_t), #Word " must be uint64_t");                           \
+    TALLY__ASSERT(TALLY__SAME(Word, uint64_t), #Word " must be uint64_t");                                             \
     enum { tally__mask_##Word = (uint64_t)(tag_mask_) };                                                               \
     enum { tally__pattern_##Word = (uint64_t)(tag_pattern_) };                                                         \
     enum { tally__pointer_##Word = (uint64_t)(pointer_mask_) };                                                        \
-    _Static_assert(((uint64_t)(tag_pattern_) & ~(uint64_t)(tag_mask_)) == 0, "the pattern of " #Word " leaves its mask"); \
+    TALLY__ASSERT(((uint64_t)(tag_pattern_) & ~(uint64_t)(tag_mask_)) == 0, "the pattern of " #Word " leaves its mask"); \
     TALLY__UNUSED static const uint32_t tally__refs_##Word[] = {0, 0};                                                 \
-    TALLY__UNUSED static const tally_type tally_type_##Word = {.version = TALLY_TYPE_VERSION, .size = 8, .ref_count = 1,                \
-        .ref_offsets = tally__refs_##Word, .name = #Word, TALLY__TAGGED(Word)}
+    TALLY__KEPT TALLY__DESCRIPTOR(static, Word, 0, 8, TALLY__TAGGED(Word), 1, 0, 0, 0, NULL, NULL)
 
 #define TALLY_TYPE_TAGGED(Type, Word, ...)                                                                             \
     TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
-    TALLY__DESCRIBE(static, Type, 0, TALLY__TAGGED(Word), __VA_ARGS__)
+    TALLY__DESCRIBE(static, Type, 0, TALLY__TAGGED(Word), NULL, __VA_ARGS__)
 
 #define TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, ...)                                                     \
     TALLY__CHECK_WORD(Type, elements[0]);                                                                              \
     TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
     TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__TAGGED(Word), length, elements, __VA_ARGS__)
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__TAGGED(Word), NULL, length, elements, __VA_ARGS__)
 
 /* ---- Objects --------------------------------------------------------------------------------------------------------
  * A new object's reference words are null; the program sets the others. Both are safepoints. */
@@ -202,27 +201,26 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
  * are tag_pattern, and the word is not null. A tag may be one byte: typedef struct Value { union { … } word; uint8_t tag; } Value. Fields that are
  * listed are such pairs, and no others are references. Roots: TALLY_ROOT_AS(Pair, variables…). */
 #define TALLY_PAIR_TYPE(Pair, tag_, word_, tag_mask_, tag_pattern_)                                                    \
-    _Static_assert(sizeof(Pair) == 16 && _Alignof(Pair) >= 8, #Pair " must be a struct of two words");                 \
-    _Static_assert(sizeof(((Pair *)0)->word_) == 8 && offsetof(Pair, word_) % 8 == 0, #word_ " of " #Pair " must be a word"); \
-    _Static_assert(offsetof(Pair, tag_) / 8 != offsetof(Pair, word_) / 8, #tag_ " and " #word_ " of " #Pair " lie in one word"); \
+    TALLY__ASSERT(sizeof(Pair) == 16 && TALLY__ALIGN(Pair) >= 8, #Pair " must be a struct of two words");              \
+    TALLY__ASSERT(sizeof(((Pair *)0)->word_) == 8 && offsetof(Pair, word_) % 8 == 0, #word_ " of " #Pair " must be a word"); \
+    TALLY__ASSERT(offsetof(Pair, tag_) / 8 != offsetof(Pair, word_) / 8, #tag_ " and " #word_ " of " #Pair " lie in one word"); \
     enum { tally__mask_##Pair = (uint64_t)(tag_mask_) << offsetof(Pair, tag_) % 8 * 8 };                               \
     enum { tally__pattern_##Pair = (uint64_t)(tag_pattern_) << offsetof(Pair, tag_) % 8 * 8 };                         \
     enum { tally__word_of_##Pair = offsetof(Pair, word_) };                                                            \
     TALLY__UNUSED static const uint32_t tally__refs_##Pair[] = {tally__word_of_##Pair, 0};                             \
-    TALLY__UNUSED static const tally_type tally_type_##Pair = {.version = TALLY_TYPE_VERSION, .size = 16, .ref_count = 1, \
-        .ref_offsets = tally__refs_##Pair, .name = #Pair, TALLY__PAIRS(Pair)}
+    TALLY__KEPT TALLY__DESCRIPTOR(static, Pair, 0, 16, TALLY__PAIRS(Pair), 1, 0, 0, 0, NULL, NULL)
 
 /* Objects with pairs; arrays of pairs; arrays of structs with pairs: TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Nodes, Value, count, at, (key, value)). */
 #define TALLY_TYPE_OF_PAIRS(Type, Pair, ...)                                                                           \
     TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
     TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
-    TALLY__DESCRIBE_FIXED(static, Type, 0, TALLY__PAIRS(Pair))
+    TALLY__DESCRIBE_FIXED(static, Type, 0, TALLY__PAIRS(Pair), NULL)
 #define TALLY_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, ...)                                                   \
     TALLY__CHECK_PAIR((Type, Pair), elements[0])                                                                       \
     TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
     TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
     TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {tally__word_of_##Pair, 0};                         \
-    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair))
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair), NULL)
 #define TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, element_fields, ...)                            \
     typedef __typeof__(((Type *)0)->elements[0]) tally__element_##Type;                                                \
     TALLY__PAIR_FIELDS(tally__element_##Type, Pair, TALLY__BARE element_fields)                                        \
@@ -230,7 +228,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
     TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
         TALLY__EACH(TALLY__PAIR_OFFSET, (tally__element_##Type, Pair), TALLY__BARE element_fields) 0};                 \
-    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair))
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair), NULL)
 
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
@@ -302,7 +300,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 /* Copies n references to the slots from `slot` on inside `object`; the ranges may overlap. */
 #define TALLY_COPY(object, slot, from, n)                                                                              \
     do {                                                                                                               \
-        _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), __typeof__(*(from))), "slots differ in type"); \
+        TALLY__ASSERT(TALLY__SAME(__typeof__(*(slot)), __typeof__(*(from))), "slots differ in type");                  \
         tally_copy_refs((object), (slot), (from), (n));                                                                \
     } while (0)
 
@@ -324,19 +322,29 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 
 /* ---- How the macros above are made ---------------------------------------------------------------------------------- */
 
+#if defined(__cplusplus)
+#define TALLY__SAME __is_same
+#define TALLY__ALIGN alignof
+#else
+#define TALLY__SAME __builtin_types_compatible_p
+#define TALLY__ALIGN _Alignof
+#endif
 #define TALLY__UNUSED __attribute__((unused))
-#define TALLY__PLAIN .slot_kind = TALLY_SLOT_POINTER
-#define TALLY__FINALIZED(finalize_) TALLY__PLAIN, .finalize = (void (*)(void *))(finalize_)
+/* Shows the lowering how words and pairs are read, in a file that makes no object with them. It takes the mark away. */
+#define TALLY__KEPT __attribute__((used))
+#define TALLY__PLAIN (TALLY_SLOT_POINTER, 0, 0, 0)
+/* By way of a type that says nothing of parameters: the cast to another type is meant. */
+#define TALLY__FINALIZER(finalize_) (void (*)(void *))(void (*)(void))(finalize_)
 #define TALLY__CHECK_FINALIZE(Type, finalize_)                                                                         \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(finalize_), void(Type *)),                                  \
-                   #finalize_ " is not a `void " #finalize_ "(" #Type " *)`")
+    TALLY__ASSERT(TALLY__SAME(__typeof__(finalize_), void(Type *)),                                                    \
+                  #finalize_ " is not a `void " #finalize_ "(" #Type " *)`")
 #define TALLY__TAGGED(Word)                                                                                            \
-    .slot_kind = (uint64_t)tally__mask_##Word < 8 ? TALLY_SLOT_TAGGED : TALLY_SLOT_NAN_BOXED, .tag_mask = (uint64_t)tally__mask_##Word,                   \
-    .tag_pattern = (uint64_t)tally__pattern_##Word, .pointer_mask = (uint64_t)tally__pointer_##Word
+    ((uint64_t)tally__mask_##Word < 8 ? TALLY_SLOT_TAGGED : TALLY_SLOT_NAN_BOXED, (uint64_t)tally__mask_##Word,        \
+     (uint64_t)tally__pattern_##Word, (uint64_t)tally__pointer_##Word)
 
 #define TALLY__PAIRS(Pair)                                                                                             \
-    .slot_kind = tally__word_of_##Pair == 0 ? TALLY_SLOT_TAG_BEHIND : TALLY_SLOT_TAG_BEFORE,                           \
-    .tag_mask = (uint64_t)tally__mask_##Pair, .tag_pattern = (uint64_t)tally__pattern_##Pair, .pointer_mask = ~UINT64_C(0)
+    (tally__word_of_##Pair == 0 ? TALLY_SLOT_TAG_BEHIND : TALLY_SLOT_TAG_BEFORE, (uint64_t)tally__mask_##Pair,         \
+     (uint64_t)tally__pattern_##Pair, ~UINT64_C(0))
 #define TALLY__PAIR_FIELDS(Type, Pair, ...)                                                                            \
     TALLY__EACH(TALLY__CHECK_PAIR, (Type, Pair), __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
 #define TALLY__CALL(macro, ...) macro(__VA_ARGS__)
@@ -344,32 +352,35 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY__PAIR_OFFSET_(Type, Pair, field) offsetof(Type, field) + tally__word_of_##Pair,
 #define TALLY__CHECK_PAIR(of, field) TALLY__CALL(TALLY__CHECK_PAIR_, TALLY__BARE of, field)
 #define TALLY__CHECK_PAIR_(Type, Pair, field)                                                                          \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), Pair), #field " of " #Type " is not a " #Pair);\
-    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8");
+    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->field), Pair), #field " of " #Type " is not a " #Pair);          \
+    TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8");
+
+/* The fields of a tally_type in their order: C++17 has no designators, and asks for every field. `kind` is a list in parentheses: the slot
+ * kind, the tag's mask and pattern, and the pointer's mask. */
+#define TALLY__DESCRIPTOR(linkage, Type, flags_, size_, kind, refs, elements, length_at, stride_, element_refs, finalize_) \
+    linkage const tally_type tally_type_##Type = {TALLY_TYPE_VERSION, flags_, size_,                                   \
+        TALLY__ALIGN(Type) > 8 ? TALLY__ALIGN(Type) : 0, TALLY__BARE kind, refs, elements, tally__refs_##Type, length_at, \
+        stride_, element_refs, #Type, finalize_, NULL, NULL, NULL}
 
 /* A trailing 0 keeps an empty list legal C; the counts leave it out. */
-#define TALLY__DESCRIBE(linkage, Type, flags_, kind, ...)                                                              \
+#define TALLY__DESCRIBE(linkage, Type, flags_, kind, finalize_, ...)                                                   \
     TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
-    TALLY__DESCRIBE_FIXED(linkage, Type, flags_, kind)
-#define TALLY__DESCRIBE_FIXED(linkage, Type, flags_, ...)                                                              \
-    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .flags = flags_, .size = sizeof(Type),\
-        .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
-        .ref_offsets = tally__refs_##Type, .name = #Type, __VA_ARGS__}
+    TALLY__DESCRIBE_FIXED(linkage, Type, flags_, kind, finalize_)
+#define TALLY__DESCRIBE_FIXED(linkage, Type, flags_, kind, finalize_)                                                  \
+    TALLY__UNUSED TALLY__DESCRIPTOR(linkage, Type, flags_, sizeof(Type), kind, TALLY__COUNT(tally__refs_##Type), 0, 0, 0, NULL, finalize_)
 
-#define TALLY__DESCRIBE_ARRAY(Type, kind, length_, elements_, ...)                                                     \
+#define TALLY__DESCRIBE_ARRAY(Type, kind, finalize_, length_, elements_, ...)                                          \
     TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
-    TALLY__DESCRIBE_TAIL(Type, length_, elements_, kind)
-#define TALLY__DESCRIBE_TAIL(Type, length_, elements_, ...)                                                            \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->length_), uint64_t),                           \
+    TALLY__DESCRIBE_TAIL(Type, length_, elements_, kind, finalize_)
+#define TALLY__DESCRIBE_TAIL(Type, length_, elements_, kind, finalize_)                                                \
+    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->length_), uint64_t),                                             \
                    "the length of " #Type " must be a uint64_t");                                                      \
-    _Static_assert(offsetof(Type, elements_) % 8 == 0, "the elements of " #Type " must begin at a multiple of 8");     \
-    _Static_assert(TALLY__COUNT(tally__elements_##Type) == 0 || sizeof(((Type *)0)->elements_[0]) % 8 == 0,            \
+    TALLY__ASSERT(offsetof(Type, elements_) % 8 == 0, "the elements of " #Type " must begin at a multiple of 8");      \
+    TALLY__ASSERT(TALLY__COUNT(tally__elements_##Type) == 0 || sizeof(((Type *)0)->elements_[0]) % 8 == 0,             \
                    "the size of an element of " #Type " must be a multiple of 8");                                     \
-    TALLY__UNUSED static const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .size = offsetof(Type, elements_),        \
-        .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
-        .element_ref_count = TALLY__COUNT(tally__elements_##Type), .ref_offsets = tally__refs_##Type,                  \
-        .length_offset = offsetof(Type, length_), .stride = sizeof(((Type *)0)->elements_[0]),                         \
-        .element_ref_offsets = tally__elements_##Type, .name = #Type, __VA_ARGS__}
+    TALLY__UNUSED TALLY__DESCRIPTOR(static, Type, 0, offsetof(Type, elements_), kind, TALLY__COUNT(tally__refs_##Type), \
+        TALLY__COUNT(tally__elements_##Type), offsetof(Type, length_), sizeof(((Type *)0)->elements_[0]),              \
+        tally__elements_##Type, finalize_)
 
 #define TALLY__FIXED_PART(Type, ...)                                                                                   \
     TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__OFFSET, Type, __VA_ARGS__) 0};
@@ -384,29 +395,29 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY__CHECK_POINTER_(Type, field) TALLY__CHECK_POINTER(Type, field);
 #define TALLY__CHECK_WORD_(Type, field) TALLY__CHECK_WORD(Type, field);
 #define TALLY__CHECK_POINTER(Type, field)                                                                              \
-    _Static_assert(sizeof(&*((Type *)0)->field) == sizeof ((Type *)0)->field, #field " of " #Type " is not a pointer"); \
-    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
+    TALLY__ASSERT(sizeof(&*((Type *)0)->field) == sizeof ((Type *)0)->field, #field " of " #Type " is not a pointer"); \
+    TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
 #define TALLY__CHECK_WORD(Type, field)                                                                                 \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), uint64_t),                             \
+    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->field), uint64_t),                                               \
                    #field " of " #Type " is not a word");                                                              \
-    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
+    TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
 #define TALLY__IN_ORDER(...) TALLY__IN_ORDER_(__VA_ARGS__)
 #define TALLY__IN_ORDER_(Type, first, second)                                                                          \
-    _Static_assert(offsetof(Type, first) < offsetof(Type, second),                                                     \
+    TALLY__ASSERT(offsetof(Type, first) < offsetof(Type, second),                                                      \
                    "name " #second " before " #first ": the order is that of the struct");
 
 /* The address goes straight into the call: llvm.gcroot wants the variable itself. `&*` refuses what is not a pointer. */
 #define TALLY__ROOT(nothing, variable)                                                                                 \
-    _Static_assert(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                           \
+    TALLY__ASSERT(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                            \
     tally__gcroot((void *)&(variable), NULL);
 #define TALLY__ROOT_TAGGED(Word, variable)                                                                             \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Word), #variable " is not a " #Word);            \
+    TALLY__ASSERT(TALLY__SAME(__typeof__(variable), Word), #variable " is not a " #Word);                              \
     tally__gcroot(&(variable), &tally_type_##Word);
 #define TALLY__ROOT_WITH(meta, variable)                                                                               \
-    _Static_assert(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                           \
+    TALLY__ASSERT(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                            \
     tally__gcroot((void *)&(variable), (meta));
 #define TALLY__ROOT_AS(Type, variable)                                                                                 \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Type), #variable " is not a " #Type);            \
+    TALLY__ASSERT(TALLY__SAME(__typeof__(variable), Type), #variable " is not a " #Type);                              \
     tally__gcroot(&(variable), &tally_type_##Type);
 
 #define TALLY__POINTER(value) (&*(value))

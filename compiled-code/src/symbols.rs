@@ -112,6 +112,7 @@ macro_rules! for_each_runtime_symbol {
             tally_finalize_register, "i(p)", leaf;
             tally_finalize_forget, "v(p)", leaf;
             tally_finalize_at_exit, "v(i)", leaf;
+            tally_finalize_all, "v()", safepoint;
             tally_on_finalizer_error, "v(p)", leaf;
             tally_weak_new, "p(p)", safepoint;
             tally_weak_new_with, "p(pp)", safepoint;
@@ -129,6 +130,7 @@ macro_rules! for_each_runtime_symbol {
             tally_weak_map_remove, "i(pp)", leaf;
             tally_weak_map_count, "l(p)", leaf;
             tally_weak_map_next, "l(pl)", leaf;
+            tally_weak_map_find, "l(pp)", leaf;
             tally_weak_map_key_at, "p(pl)", leaf;
             tally_weak_map_value_at, "p(pl)", leaf;
             tally_weak_set_new, "p(i)", safepoint;

@@ -238,6 +238,11 @@ impl Mutator {
         Some((position, object(key)?, object(value)?))
     }
 
+    /// The position of the entry of `key` in a weak map; `None` if it has none.
+    pub fn weak_map_find(&mut self, map: ObjectRef, key: ObjectRef) -> Option<u64> {
+        Some(self.heap.weak_map_find(map, key.address())).filter(|&position| position != 0)
+    }
+
     /// Pushes a root.
     pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
         self.heap.recount_root(object, None);

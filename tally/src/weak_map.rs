@@ -99,7 +99,30 @@ impl<'h> Scope<'h> {
     pub fn weak_map_entries<'s>(&'s self, map: Ref<'s>) -> impl Iterator<Item = (Ref<'s>, Ref<'s>)> {
         self.check(map.address());
         expect_map(map.object);
-        let mut position = 0;
+        self.weak_map_entries_from(map, 0)
+    }
+
+    /// The entries behind that of `key`, in the order of [`weak_map_entries`](Self::weak_map_entries); `None` if `key` has no entry.
+    ///
+    /// # Panics
+    /// As [`weak_map_set`](Self::weak_map_set).
+    pub fn weak_map_entries_behind<'s>(
+        &'s self,
+        map: Ref<'s>,
+        key: Ref<'_>,
+    ) -> Option<impl Iterator<Item = (Ref<'s>, Ref<'s>)>> {
+        self.expect_map_and_key(map, key);
+        match self.leaf(|inner| inner.weak_map_find(map.object, key.address())) {
+            0 => None,
+            position => Some(self.weak_map_entries_from(map, position)),
+        }
+    }
+
+    fn weak_map_entries_from<'s>(
+        &'s self,
+        map: Ref<'s>,
+        mut position: u64,
+    ) -> impl Iterator<Item = (Ref<'s>, Ref<'s>)> {
         std::iter::from_fn(move || {
             position = self.leaf(|inner| inner.weak_map_next(map.object, position));
             let (key, value) = self.leaf(|inner| inner.weak_map_at(map.object, position));

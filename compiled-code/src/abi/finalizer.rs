@@ -1,6 +1,8 @@
 //! The C symbols of finalizers; `services/finalizer.rs` explains them.
 
 use super::{own, thread_heap};
+use crate::safepoint_shim;
+use tally_heap::heap::{Heap, HeapEntry};
 use tally_heap::services::finalizer::{self, ErrorHook};
 
 /// `int32_t tally_finalize_register(void *object)`:
@@ -49,4 +51,16 @@ pub unsafe extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
 pub unsafe extern "C" fn tally_finalize_at_exit(on: i32) {
     leaf!(tally_finalize_at_exit);
     finalizer::exit::run_at_exit(on != 0);
+}
+
+safepoint_shim! {
+    /// `void tally_finalize_all(void)`: [`Heap::finalize_all_at_safepoint`] from C.
+    tally_finalize_all => finalize_all
+}
+
+extern "C" fn finalize_all() {
+    // SAFETY: [ALONE] borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: compiled code holds no reference to its heap.
+    Heap::finalize_all_at_safepoint(unsafe { HeapEntry::of(heap) });
 }

@@ -275,6 +275,18 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
     unsafe { thread_heap() }.weak_map_next(map, position)
 }
 
+/// `uint64_t tally_weak_map_find(const void *map, const void *key)`: the position of the key's entry, 0 for none.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_find(map: u64, key: u64) -> u64 {
+    leaf!(tally_weak_map_find);
+    let map = map_of(map, "tally_weak_map_find");
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_find(map, key)
+}
+
 /// `void *tally_weak_map_key_at(const void *map, uint64_t position)`.
 ///
 /// # Safety

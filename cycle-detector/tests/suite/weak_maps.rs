@@ -3,6 +3,7 @@
 mod bonds;
 mod growth;
 mod keys;
+mod positions;
 mod risen;
 
 use std::cell::Cell;
@@ -129,6 +130,7 @@ fn entries_go_with_keys_with_values_or_with_either() {
             while let Some((next, key, value)) = m.weak_map_next(map, position) {
                 let at = pairs.iter().position(|&pair| pair == (key, value)).expect("a pair that was set");
                 assert!(lives(at));
+                assert_eq!(m.weak_map_find(map, key), Some(next));
                 (found, position) = (found + 1, next);
             }
             assert_eq!(found, m.weak_map_count(map));

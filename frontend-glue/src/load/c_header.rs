@@ -37,7 +37,9 @@ pub(crate) fn resolve(module: &Module) {
     let raw = llvm::Module::of(module);
     let Some(header) = reference_to_header(raw) else { return };
     let referring: Vec<Value> = raw.globals().filter(|global| global.initializer() == Some(header)).collect();
-    appending::remove_used(raw, &referring);
+    // Types of words and pairs are marked as used, so that the lowering sees them; afterwards nothing needs them.
+    let types = raw.globals().filter(|global| global.name().starts_with("tally_type_"));
+    appending::remove_used(raw, &types.chain(referring.iter().copied()).collect::<Vec<_>>());
     referring.into_iter().for_each(|global| raw.delete_global(global));
     if header.users().next().is_none() {
         raw.delete_global(header);

@@ -45,7 +45,7 @@ pub(super) const ENTRY_POINTS: [&str; 12] = [
 /// Functions of the runtime that take live objects, or addresses in them. Their arguments are checked before the
 /// call: the runtime would find a dead one only at its next inspection of the heap, when its origin is no longer
 /// known.
-const TAKE_LIVE_OBJECTS: [&str; 23] = [
+const TAKE_LIVE_OBJECTS: [&str; 24] = [
     "tally_ephemeron_get",
     "tally_ephemeron_key",
     "tally_ephemeron_key_write",
@@ -60,6 +60,7 @@ const TAKE_LIVE_OBJECTS: [&str; 23] = [
     "tally_make_immortal",
     "tally_weak_get",
     "tally_weak_map_count",
+    "tally_weak_map_find",
     "tally_weak_map_get",
     "tally_weak_map_key_at",
     "tally_weak_map_next",

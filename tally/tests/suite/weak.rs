@@ -117,8 +117,10 @@ fn weak_maps_lose_entries_with_what_they_refer_to() {
         scope.collect();
         let (table, kept) = (scope.get(map), scope.get(kept));
         assert_eq!(scope.weak_map_entries(table).collect::<Vec<_>>(), [(kept, kept)], "{mode:?}, {plan:?}");
+        assert_eq!(scope.weak_map_entries_behind(table, kept).map(Iterator::count), Some(0));
         assert!(scope.weak_map_remove(table, kept) && !scope.weak_map_remove(table, kept));
         assert_eq!((scope.weak_map_len(table), scope.weak_map_get(table, kept)), (0, None));
         assert_eq!(scope.weak_map_entries(table).count(), 0);
+        assert!(scope.weak_map_entries_behind(table, kept).is_none());
     }
 }

@@ -78,6 +78,32 @@ fn objects_in_pairs_die_when_their_last_pair_is_overwritten() {
     }
 }
 
+/// By the position of a key's entry.
+#[test]
+fn a_program_walks_a_weak_map_from_key_to_key() {
+    in_every_way("weak_map_walk.c");
+}
+
+/// And as C++, without a warning: every macro of `tally_gc.h`.
+#[test]
+fn a_program_uses_every_macro_in_c_and_in_cpp() {
+    in_every_way("every_macro.c");
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("every_macro.cpp");
+    std::fs::copy(program("every_macro.c"), &copy).expect("a copy");
+    for (plan, edition) in PLANS.into_iter().flat_map(|plan| [(plan, "-std=c++17"), (plan, "-std=c++20")]) {
+        let options = ["run", "--plan", plan, edition, "-Wall", "-Wextra", "-Werror"].map(OsString::from).to_vec();
+        let ran = run_tally(&[options, vec![copy.clone().into()]].concat(), &[]);
+        check(&ran, "every_macro.c", &format!("C++, {plan}, {edition}"));
+    }
+}
+
+/// As at the end of the program, and nothing of it is done again there.
+#[test]
+fn a_program_that_goes_on_runs_all_finalizers() {
+    in_every_way("finalize_all.c");
+}
+
 /// Lists, nodes and texts of a table grow, are placed anew, and shrink.
 #[test]
 fn a_program_resizes_the_storage_of_its_tables() {

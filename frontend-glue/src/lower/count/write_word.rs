@@ -18,19 +18,19 @@
 
 use super::expand::Expansion;
 use super::recount_root::bits_of_a_reference;
-use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees, WRITE_PAIR, WRITE_WORD};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
-use crate::lower::descriptor::{OneWord, PairReading};
+use crate::lower::descriptor::{Descriptor, OneWord, PairReading};
 use crate::lower::roots::Root;
 use crate::lower::runtime::REFERENCES;
 use tally_heap::memory::range::TYPE_ID_BITS;
 use tally_heap::object::HEADER_BYTES;
 use tally_heap::word_reading::{NO_NUMBER, number};
 
-/// How the types of a module read tagged words, and how pairs, as far as its allocations and roots show them; `None` if in no way, or in
-/// several.
+/// How the types of a module read tagged words, and how pairs; `None` if in no way, or in several. The types are those of its allocations
+/// and roots; where these have none, all that the module describes: an interpreter writes in one file to what it makes in another.
 pub(super) fn readings_of(
     callees: &Callees,
     module: Module,
@@ -40,14 +40,27 @@ pub(super) fn readings_of(
     let allocates = |call: &Call| matches!(callees.of_call(*call), Callee::New | Callee::NewArray);
     let allocations = rooted.iter().flat_map(|(function, _)| function.calls().filter(allocates));
     let types: HandleSet<Value> = roots.chain(allocations.map(|call| call.argument(0))).collect();
-    let words = types.iter().filter_map(|&of| OneWord::of_fields(module, of));
-    let pairs = types.iter().filter_map(|&of| PairReading::of_fields(module, of));
-    (the_only_one(words.filter(|&reading| reading != OneWord::PLAIN)), the_only_one(pairs))
+    let is_type = |global: &Value| Descriptor::read(module, *global).is_some();
+    let described = |write: &str| {
+        let writes = module.function(write).is_some();
+        module.globals().filter(|_| writes).filter(is_type).collect::<HandleSet<Value>>()
+    };
+    let word = |&of: &Value| OneWord::of_fields(module, of).filter(|&reading| reading != OneWord::PLAIN);
+    let pair = |&of: &Value| PairReading::of_fields(module, of);
+    (
+        of_one_form(types.iter().filter_map(word), || described(WRITE_WORD).iter().filter_map(word).collect()),
+        of_one_form(types.iter().filter_map(pair), || described(WRITE_PAIR).iter().filter_map(pair).collect()),
+    )
 }
 
-fn the_only_one<T: PartialEq>(mut readings: impl Iterator<Item = T>) -> Option<T> {
-    let first = readings.next()?;
-    readings.all(|reading| reading == first).then_some(first)
+/// The reading that all of them are, or of the others if there is none.
+fn of_one_form<T: PartialEq + Copy>(readings: impl Iterator<Item = T>, others: impl Fn() -> Vec<T>) -> Option<T> {
+    let mut readings: Vec<T> = readings.collect();
+    if readings.is_empty() {
+        readings = others();
+    }
+    let first = *readings.first()?;
+    readings.iter().all(|&reading| reading == first).then_some(first)
 }
 
 impl Expansion<'_> {

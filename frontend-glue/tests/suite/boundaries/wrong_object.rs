@@ -23,6 +23,7 @@ fn weak_map_functions_of_another_object() {
         "tally_weak_map_remove(node, node);",
         "tally_weak_map_count(node);",
         "tally_weak_map_next(node, 0);",
+        "tally_weak_map_find(node, node);",
         "tally_weak_map_key_at(node, 1);",
         "tally_weak_map_value_at(node, 1);",
     ];

@@ -45,6 +45,15 @@ impl Heap {
         );
     }
 
+    /// The same at a safepoint of a program that goes on: objects at zero die first. Inside a finalizer nothing is done, since that one
+    /// has yet to return.
+    pub fn finalize_all_at_safepoint(heap: HeapEntry) {
+        if heap.services.finalizers.depth() == 0 {
+            Heap::poll(heap);
+            Heap::finalize_all(heap);
+        }
+    }
+
     /// Runs the pending finalizers of the types that `is_meant` selects. Returns false when there are ever more.
     pub fn finalize_remaining(mut heap: HeapEntry, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
         for _ in 0..ROUNDS_MAX {

@@ -215,6 +215,21 @@ impl Table {
         Bucket { object, mode: self.mode }
     }
 
+    /// Bucket and place of the entry of `key`, if it has one.
+    pub(super) fn find(self, key: u64) -> Option<(u64, u64)> {
+        let number = bucket_of(key, self.buckets());
+        let bucket = self.bucket(number);
+        let places = bucket.places();
+        let mut at = home(product_of(key), places);
+        while let Some(entry) = bucket.entry(at) {
+            if entry.key().read() == key && !entry.is_dead() {
+                return Some((number, at));
+            }
+            at = next_place(at, places);
+        }
+        None
+    }
+
     #[inline(always)]
     fn bucket_of(self, key: u64) -> Bucket {
         self.bucket(bucket_of(key, self.buckets()))
