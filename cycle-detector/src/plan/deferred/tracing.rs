@@ -51,7 +51,7 @@ pub(crate) struct Tracing {
     patience: u32,
     /// Counting has cost little enough when the heap counted last.
     counting_pays: bool,
-    /// Objects promoted, freed when they were mature, or emptied as ephemerons, until the last collection.
+    /// Objects promoted, and freed when they were mature, and units of weak slots that were cleared, until the last collection.
     items: u64,
 }
 
@@ -89,11 +89,11 @@ impl Tracing {
     }
 }
 
-/// Objects for which counting would have worked so far. For an ephemeron that a collection has emptied it would have waited for a mark,
-/// which costs as much as here.
+/// Objects for which counting would have worked so far. To clear a weak slot costs as much under either rule; and the keys of ephemerons
+/// would have waited for a mark.
 fn items(heap: &Heap) -> u64 {
-    let by_marks = heap.services.specials.emptied * SLOT_UNITS as u64;
-    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + by_marks
+    let cleared = heap.services.specials.cleared * SLOT_UNITS as u64;
+    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + cleared
 }
 
 #[cfg(test)]
