@@ -67,6 +67,7 @@ mod tests {
     use super::*;
     use crate::Mutator;
     use tally_heap::HeapOptions;
+    use tally_heap::services::weak_map::WeakMode;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
@@ -90,5 +91,31 @@ mod tests {
             mutator.heap().clock.given_bytes = due;
             assert!(growth.is_due(mutator.heap()), "{grows} {units} {left}");
         }
+    }
+
+    /// They stand in the map until their places are used again. If each collection were to allow for those that the last has left, a map
+    /// whose entries all die would let the heap grow without a bound.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn dead_entries_of_weak_maps_are_no_living_heap() {
+        let options = HeapOptions { epoch_bytes: 1 << 10, ..HeapOptions::default() };
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(options) }.expect("address space");
+        let map = m.new_weak_map(WeakMode::Keys).expect("room");
+        m.push_root(Some(map));
+        let due_after = |m: &mut Mutator, entries: u64| {
+            for _ in 0..entries {
+                let key = m.allocate_host(Box::new(())).expect("room");
+                m.push_root(Some(key));
+                m.weak_map_set(map, key, map).expect("room");
+                m.truncate_roots(1);
+            }
+            m.collect();
+            let mut growth = Growth::default();
+            growth.note_collection(m.heap(), 0);
+            growth.due_at(m.heap())
+        };
+        let [few, many] = [8, 2_000].map(|entries| due_after(&mut m, entries));
+        assert!(m.heap().dead_entry_bytes() > many && many < 4 * few, "{few} bytes, then {many}");
     }
 }
