@@ -253,7 +253,6 @@ impl Heap {
             key.into_iter().for_each(|key| _ = self.make_number(key));
             return spent;
         }
-        self.services.specials.emptied += 1;
         if let Some(key) = key {
             self.clear_key_of_member(ephemeron, key);
         }

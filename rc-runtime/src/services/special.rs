@@ -293,8 +293,8 @@ pub struct Specials {
     /// Bytes of ephemerons that the running mark has followed because it came to their keys later; since finalizers were looked for,
     /// if it has done that: these die with keys that only finalizers need.
     pub late_bytes: u64,
-    /// Ephemerons that marks have emptied, because their keys were dead.
-    pub emptied: u64,
+    /// Weak slots, keys and places in weak sets that were cleared so far, because what they referred to was dead.
+    pub cleared: u64,
     /// Numbers the marks: where a mark is in the list of a key's ephemerons is nothing to another.
     pub(crate) marks: u64,
     /// Objects that fade.

@@ -3,7 +3,7 @@
 //! A collection costs what lives, so the heap may grow by what lives before the next: then a mark follows at most about
 //! one reference for each that the program has made since, however large the heap is (Jones, Hosking & Moss, *The
 //! Garbage Collection Handbook*, §10). And it may grow by so much for each unit of the last collection that collections take a small part of
-//! the time: a mebibyte at least, an epoch at most. Where next to nothing lives they are nearly free, and the heap need not be
+//! the time: a mebibyte at least, an epoch at most. Dead entries of weak maps, which are room for new ones, do not live. Where next to nothing lives they are nearly free, and the heap need not be
 //! large. Who says how long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in
 //! slices is over before.
 
@@ -28,7 +28,8 @@ pub(in crate::plan) struct Growth {
 impl Growth {
     /// Notes the end of a collection that has taken so many units.
     pub(in crate::plan) fn note_collection(&mut self, heap: &Heap, units: u64) {
-        (self.units, self.left) = (units, heap.statistics.live_bytes);
+        let left = heap.statistics.live_bytes.saturating_sub(heap.dead_entry_bytes());
+        (self.units, self.left) = (units, left);
     }
 
     /// The heap has so many bytes of living objects, and marks from here on.
@@ -66,6 +67,7 @@ mod tests {
     use super::*;
     use crate::Mutator;
     use tally_heap::HeapOptions;
+    use tally_heap::services::weak_map::WeakMode;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
@@ -89,5 +91,31 @@ mod tests {
             mutator.heap().clock.given_bytes = due;
             assert!(growth.is_due(mutator.heap()), "{grows} {units} {left}");
         }
+    }
+
+    /// They stand in the map until their places are used again. If each collection were to allow for those that the last has left, a map
+    /// whose entries all die would let the heap grow without a bound.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn dead_entries_of_weak_maps_are_no_living_heap() {
+        let options = HeapOptions { epoch_bytes: 1 << 10, ..HeapOptions::default() };
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(options) }.expect("address space");
+        let map = m.new_weak_map(WeakMode::Keys).expect("room");
+        m.push_root(Some(map));
+        let due_after = |m: &mut Mutator, entries: u64| {
+            for _ in 0..entries {
+                let key = m.allocate_host(Box::new(())).expect("room");
+                m.push_root(Some(key));
+                m.weak_map_set(map, key, map).expect("room");
+                m.truncate_roots(1);
+            }
+            m.collect();
+            let mut growth = Growth::default();
+            growth.note_collection(m.heap(), 0);
+            growth.due_at(m.heap())
+        };
+        let [few, many] = [8, 2_000].map(|entries| due_after(&mut m, entries));
+        assert!(m.heap().dead_entry_bytes() > many && many < 4 * few, "{few} bytes, then {many}");
     }
 }

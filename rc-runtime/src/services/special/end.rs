@@ -29,6 +29,7 @@ impl Heap {
                 return false;
             }
             *units -= SLOT_UNITS;
+            self.services.specials.cleared += 1;
             self.leave_set(object);
         }
         self.end_bond_of_value(object, units);

@@ -131,6 +131,7 @@ impl Heap {
     /// The entry has no key any more, which had no record.
     pub(crate) fn clear_key_of_member(&mut self, entry: ObjectRef, key: ObjectRef) {
         debug_assert_eq!(self.entry_of_member(key), Some(entry));
+        self.services.specials.cleared += 1;
         self.note_entry_before_clear(entry, self.map_number_of(key));
         slot_of_key(entry).store(0);
         self.leave_map(key);

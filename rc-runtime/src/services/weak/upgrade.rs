@@ -77,6 +77,7 @@ impl Heap {
     /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
     /// holder.
     pub(crate) fn clear_weak_slot(&mut self, target: u32, kind: WeakKind, node: Node) -> ObjectRef {
+        self.services.specials.cleared += 1;
         let is_entry = builtin::mode_of_entry(self.services.specials.holder_of(node)).is_some();
         if is_entry {
             let entry = self.services.specials.holder_of(node);

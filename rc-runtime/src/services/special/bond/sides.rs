@@ -148,6 +148,7 @@ impl Heap {
         let Some(entry) = self.services.specials.entry_of_bond(number) else { return };
         let Some((slot, _)) = side_of(entry, object).filter(|side| side.1 == kind) else { return };
         *units -= SLOT_UNITS;
+        self.services.specials.cleared += 1;
         self.note_entry_before_clear(entry, self.services.specials.bonds[number].map());
         self.take_side(entry, slot);
         self.lose_sides(entry);
