@@ -248,7 +248,7 @@ impl Heap {
     /// The position of the entry of `key`; 0 if there is none that is alive.
     pub fn weak_map_find(&mut self, map: ObjectRef, key: u64) -> u64 {
         let found = Table::of(map).filter(|_| key != 0).and_then(|table| table.find(key));
-        let position = found.map_or(0, |(number, at)| number << 32 | at + 1);
+        let position = found.map_or(0, |(number, at)| (number << 32) | (at + 1));
         let (key, value) = self.weak_map_at(map, position);
         if key != 0 && value != 0 { position } else { 0 }
     }
