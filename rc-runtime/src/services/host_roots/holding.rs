@@ -11,7 +11,8 @@ impl Heap {
         self.holding_as(Release::AsHandle, objects, call)
     }
 
-    /// The same, with the way in which they are released.
+    /// The same, with the way in which they are released. Never inline: in one frame an inner hold could lie above an outer one.
+    #[inline(never)]
     pub(crate) fn holding_as<T>(
         &mut self,
         release: Release,
