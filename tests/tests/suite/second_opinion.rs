@@ -28,7 +28,7 @@ const WITH_SERVICES: [&str; 6] =
     ["finalizers", "generators", "native_handles", "prompt_files", "scheduler", "weak_cache"];
 
 /// Hazards that have no shadow build, and why.
-const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 14] = [
+const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 16] = [
     ("bundles_that_are_kept", "calls become invokes, and LLVM makes no code of invokes with such bundles"),
     (
         "calls_that_promise_too_much",
@@ -41,10 +41,15 @@ const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 14] = [
     ("musttail_ten_million", "too slow"),
     ("promises_about_entry_points", "what the program promises wrongly, only Tally's lowering takes back"),
     ("result_half", "needs a function of compiler-rt that libgcc lacks"),
+    (
+        "root_stored_to_between_setjmp_and_longjmp",
+        "LLVM takes what the variable held before the call, and longjmp leaves frames in the shadow stack",
+    ),
     ("safe_stack", "needs the sanitizer's library"),
     ("swifterror", "LLVM at level 0 loses what a swifterror variable holds"),
     ("tail_recursion_ten_million", "too slow"),
     ("stack_probes_of_odd_sizes", "LLVM cannot read the sizes, which only Tally takes back"),
+    ("typed_references_written_several_at_once", "only Tally finds the roots of typed references"),
     ("types_described_in_metadata", "only Tally makes descriptors of the descriptions"),
 ];
 
