@@ -463,7 +463,7 @@ fn safepoints_of_zeal_leave_what_is_in_flight_alone_in_a_heap_without_zeal() {
             unsafe { Heap::zeal_safepoint(heap, in_flight.as_ptr(), 1) };
             let again = node(&mut m);
             assert_ne!(object, again, "{:?}: its memory went", m.heap().plan());
-            assert!(object.type_info() as *const _ == again.type_info() as *const _);
+            assert!(std::ptr::eq(object.type_info(), again.type_info()));
             let root = m.push_root(Some(object));
             m.write(object, object.slot(0), again.address());
             m.set_root(root, None);
