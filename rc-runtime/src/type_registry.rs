@@ -140,6 +140,14 @@ impl TypeInfo {
         unsafe { &*info }
     }
 
+    /// How its pairs of a tag and a word are read, if it has such.
+    pub(crate) fn pairs(&self) -> Option<Pairs> {
+        match self.reading {
+            Reading::Traced(Tracer::Pairs(pairs)) => Some(pairs),
+            Reading::Plain | Reading::Masked { .. } | Reading::Traced(Tracer::Function(_)) => None,
+        }
+    }
+
     /// The destructor; `None` also when its code has gone.
     #[inline(always)]
     pub fn finalizer(&self) -> Option<Finalizer> {

@@ -406,29 +406,25 @@ impl Heap {
         }
         if let Some(table) = table_of(set) {
             let mask = mask_of(table);
-            while set.slot(DONE).read() <= mask {
+            let from = set.slot(DONE).read();
+            for at in from..=mask {
                 if *units <= 0 {
                     return false;
                 }
-                let from = set.slot(DONE).read();
-                let places = from..=mask.min(from + MEMBERS_AT_ONCE - 1);
-                self.prefetch_members(table, mask, places.clone());
-                for at in places {
-                    *units -= 1;
-                    let word = word_at(table, mask, at).read();
-                    if word >> PLACE_BITS != 0 {
-                        *units -= SLOT_UNITS;
-                        // SAFETY: [WEAK] a member's word.
-                        let member = unsafe { member_of(word) };
-                        let number = self.number_of(member);
-                        self.services.specials.records[number].set_set(0);
-                        word_at(table, mask, at).store(GONE);
-                        self.tidy_special(member);
-                    }
-                    set.slot(DONE).store(at + 1);
-                    if *units <= 0 {
-                        break;
-                    }
+                if (at - from).is_multiple_of(MEMBERS_AT_ONCE) {
+                    self.prefetch_members(table, mask, at..=mask.min(at + MEMBERS_AT_ONCE - 1));
+                }
+                *units -= 1;
+                set.slot(DONE).store(at + 1);
+                let word = word_at(table, mask, at).read();
+                if word >> PLACE_BITS != 0 {
+                    *units -= SLOT_UNITS;
+                    // SAFETY: [WEAK] a member's word.
+                    let member = unsafe { member_of(word) };
+                    let number = self.number_of(member);
+                    self.services.specials.records[number].set_set(0);
+                    word_at(table, mask, at).store(GONE);
+                    self.tidy_special(member);
                 }
             }
         }

@@ -106,7 +106,7 @@ impl Heap {
     /// A pair is about to be written into `object`: if its tag says in its type that it is a reference, that is alive.
     pub fn check_pair(&self, object: u64, pair: [u64; 2], site: &Site) {
         let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
-        if let Reading::Traced(Tracer::Pairs(pairs)) = birth.info().reading {
+        if let Some(pairs) = birth.info().pairs() {
             // SAFETY: two words.
             self.check_access(unsafe { pairs.reference_in(&raw const pair as u64) }, site);
         }
@@ -133,29 +133,26 @@ impl Heap {
         let within = to - start..to.saturating_add(bytes).min(birth.end) - start;
         // Whole words: what begins or ends in the midst of one changes it, too.
         let touched = within.start & !7..within.end.next_multiple_of(8);
-        if let Reading::Traced(Tracer::Pairs(pairs)) = birth.info().reading {
-            // The other word of a pair may be the one that is written to.
-            let pairs_touched = touched.start.saturating_sub(8)..touched.end + 8;
-            birth.info().for_each_slot_among(object, pairs_touched, |slot| {
-                let first = if pairs.is_behind { slot.address() } else { slot.address() - 8 };
-                // SAFETY: [HEADER] two words of a live object.
-                let old: [u64; 2] = unsafe { *(first as *const [u64; 2]) };
-                let new = [0, 1].map(|at| word_after(first + 8 * at as u64, old[at], to, bytes, how));
-                // SAFETY: two words.
-                let refers = |pair: &[u64; 2]| range::in_heap(unsafe { pairs.reference_in(&raw const *pair as u64) });
-                if old != new && (refers(&old) || refers(&new)) {
-                    refuse_plain_write(zeal, birth, start, slot.address(), refers(&new), how, site);
+        let pairs = birth.info().pairs();
+        // The other word of a pair may be the one that is written to.
+        let among = if pairs.is_some() { touched.start.saturating_sub(8)..touched.end + 8 } else { touched };
+        birth.info().for_each_slot_among(object, among, |slot| {
+            let after = |address, word| word_after(address, word, to, bytes, how);
+            let [(old, loses), (new, gains)] = match pairs {
+                Some(pairs) => {
+                    let first = if pairs.is_behind { slot.address() } else { slot.address() - 8 };
+                    // SAFETY: [HEADER] two words of a live object.
+                    let old: [u64; 2] = unsafe { *(first as *const [u64; 2]) };
+                    let new = [after(first, old[0]), after(first + 8, old[1])];
+                    // SAFETY: [HEADER] a pair that stood in the field before, or stands there now.
+                    [old, new].map(|pair| (pair, unsafe { pairs.target_in(&raw const pair as u64) }.is_some()))
                 }
-            });
-            return;
-        }
-        birth.info().for_each_slot_among(object, touched, |slot| {
-            let (old, new) = (slot.read(), word_after(slot.address(), slot.read(), to, bytes, how));
-            let info = birth.info();
-            // SAFETY: [HEADER] a word that stood in the field before, or stands there now; so for the next.
-            let refers = |word| unsafe { info.decode(word) }.is_some();
-            if old != new && (refers(old) || refers(new)) {
-                refuse_plain_write(zeal, birth, start, slot.address(), refers(new), how, site);
+                None => [slot.read(), after(slot.address(), slot.read())]
+                    // SAFETY: [HEADER] a word that stood in the field before, or stands there now.
+                    .map(|word| ([word, 0], unsafe { birth.info().decode(word) }.is_some())),
+            };
+            if old != new && (loses || gains) {
+                refuse_plain_write(zeal, birth, start, slot.address(), gains, how, site);
             }
         });
     }
@@ -201,24 +198,25 @@ fn word_after(slot: u64, old: u64, to: u64, bytes: u64, how: Plainly) -> u64 {
 
 #[cold]
 fn refuse_plain_write(zeal: &Zeal, birth: Birth, start: u64, slot: u64, gains: bool, how: Plainly, site: &Site) -> ! {
-    let place = site.place();
-    let is_pair = matches!(birth.info().reading, Reading::Traced(Tracer::Pairs(_)));
-    let (deed, cure) = match (how, place.language()) {
-        (Plainly::Store(_), Language::C) if is_pair => ("plain store", "TALLY_WRITE_PAIR(object, field, value)"),
-        (Plainly::Store(_), Language::Ir) if is_pair => {
-            ("plain store", "tally_write_pair(object, place, first, second)")
-        }
+    let (place, is_pair) = (site.place(), birth.info().pairs().is_some());
+    let deed = match how {
+        Plainly::Store(_) => "plain store",
+        Plainly::Copy(_) => "memcpy",
+        Plainly::Fill(_) => "memset",
+    };
+    let cure = match (how, place.language()) {
+        (Plainly::Fill(_), _) => "tally_fill_refs(object, to, word, n)",
+        (Plainly::Store(_), Language::C) if is_pair => "TALLY_WRITE_PAIR(object, field, value)",
         (Plainly::Copy(_), Language::C) if is_pair => {
-            ("memcpy", "TALLY_WRITE_PAIR(object, field, value), also in place of an assignment of the struct")
+            "TALLY_WRITE_PAIR(object, field, value), also in place of an assignment of the struct"
         }
-        (Plainly::Copy(_), Language::Ir) if is_pair => ("memcpy", "tally_write_pair(object, place, first, second)"),
-        (Plainly::Store(_), Language::C) => ("plain store", "TALLY_WRITE(object, field, value)"),
-        (Plainly::Store(_), Language::Ir) => ("plain store", "llvm.gcwrite(value, object, slot)"),
+        (_, Language::Ir) if is_pair => "tally_write_pair(object, place, first, second)",
+        (Plainly::Store(_), Language::C) => "TALLY_WRITE(object, field, value)",
+        (Plainly::Store(_), Language::Ir) => "llvm.gcwrite(value, object, slot)",
         (Plainly::Copy(_), Language::C) => {
-            ("memcpy", "TALLY_COPY(object, slot, from, n), and TALLY_WRITE for single fields of a struct")
+            "TALLY_COPY(object, slot, from, n), and TALLY_WRITE for single fields of a struct"
         }
-        (Plainly::Copy(_), Language::Ir) => ("memcpy", "tally_copy_refs(object, to, from, n)"),
-        (Plainly::Fill(_), _) => ("memset", "tally_fill_refs(object, to, word, n)"),
+        (Plainly::Copy(_), Language::Ir) => "tally_copy_refs(object, to, from, n)",
     };
     let what = if gains { "of a reference" } else { "over a reference" };
     let message = format!(

@@ -45,15 +45,13 @@ impl Heap {
     /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it. A heap without zeal, to which
     /// such code may come later, does not know what the words lead to, and has its epochs when it allocates.
     pub(crate) fn zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
-        if self.zeal.is_none() || self.passes_over() {
+        if self.passes_over() {
             return;
         }
-        if let Some(zeal) = &self.zeal {
-            let objects = words.flat_map(|word| {
-                type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address))
-            });
-            self.services.host_roots.temporary.extend(objects);
-        }
+        let Some(zeal) = &self.zeal else { return };
+        let objects = words
+            .flat_map(|word| type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address)));
+        self.services.host_roots.temporary.extend(objects);
         self.with_driver(|driver, heap| driver.epoch(heap));
         self.services.host_roots.temporary.clear();
     }

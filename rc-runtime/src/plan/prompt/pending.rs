@@ -265,31 +265,36 @@ impl Heap {
     }
 
     /// Drains to the end, with any pause goal.
-    pub(crate) fn drain_all(mut heap: HeapEntry) {
-        let is_outermost = heap.keep_settings();
-        let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
-        for _ in 0..ROUNDS_MAX {
-            Heap::drain(heap, &[]);
-            let stays = heap.prompt.protected.len();
-            if heap.prompt.cascades.is_empty() && heap.pending_len() <= stays {
-                break;
+    pub(crate) fn drain_all(heap: HeapEntry) {
+        Heap::without_slices(heap, |mut heap| {
+            for _ in 0..ROUNDS_MAX {
+                Heap::drain(heap, &[]);
+                let stays = heap.prompt.protected.len();
+                if heap.prompt.cascades.is_empty() && heap.pending_len() <= stays {
+                    break;
+                }
+                if heap.services.finalizers.depth() > 0 || heap.prompt.leaves_rest {
+                    break;
+                }
             }
-            if heap.services.finalizers.depth() > 0 || heap.prompt.leaves_rest {
-                break;
-            }
-        }
-        heap.prompt.sliced_drains = goal;
-        heap.forget_settings(is_outermost);
+        });
     }
 
     /// Inside a finalizer, with any pause goal: takes apart what waits for the slices of safepoints, too.
-    pub(super) fn drain_inside_finalizer(mut heap: HeapEntry) {
+    pub(super) fn drain_inside_finalizer(heap: HeapEntry) {
+        Heap::without_slices(heap, |mut heap| {
+            let units = std::mem::replace(&mut heap.prompt.units_left, i64::MAX);
+            Heap::drain(heap, &[]);
+            Heap::continue_cascades(heap);
+            heap.prompt.units_left = units;
+        });
+    }
+
+    /// Runs `drain` as if there were no pause goal.
+    fn without_slices(mut heap: HeapEntry, drain: impl FnOnce(HeapEntry)) {
         let is_outermost = heap.keep_settings();
         let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
-        let units = std::mem::replace(&mut heap.prompt.units_left, i64::MAX);
-        Heap::drain(heap, &[]);
-        Heap::continue_cascades(heap);
-        heap.prompt.units_left = units;
+        drain(heap);
         heap.prompt.sliced_drains = goal;
         heap.forget_settings(is_outermost);
     }

@@ -145,9 +145,9 @@ impl Bucket {
         (self.used().read() + 1) * 16 <= self.places() * 13
     }
 
-    /// The entry of `key`, or the place where it belongs: one of a dead entry, or a free one.
+    /// The entry of `key` and its place, or the place where it belongs: one of a dead entry, or a free one.
     #[inline(always)]
-    fn find(self, key: u64, product: u64) -> Result<Entry, u64> {
+    fn find(self, key: u64, product: u64) -> Result<(Entry, u64), u64> {
         let places = self.places();
         let mut at = home(product, places);
         let mut free = None;
@@ -155,7 +155,7 @@ impl Bucket {
             match self.entry(at) {
                 None => return Err(free.unwrap_or(at)),
                 Some(entry) if entry.is_dead() => free = free.or(Some(at)),
-                Some(entry) if entry.key().read() == key => return Ok(entry),
+                Some(entry) if entry.key().read() == key => return Ok((entry, at)),
                 Some(_) => {}
             }
             at = next_place(at, places);
@@ -218,16 +218,8 @@ impl Table {
     /// Bucket and place of the entry of `key`, if it has one.
     pub(super) fn find(self, key: u64) -> Option<(u64, u64)> {
         let number = bucket_of(key, self.buckets());
-        let bucket = self.bucket(number);
-        let places = bucket.places();
-        let mut at = home(product_of(key), places);
-        while let Some(entry) = bucket.entry(at) {
-            if entry.key().read() == key && !entry.is_dead() {
-                return Some((number, at));
-            }
-            at = next_place(at, places);
-        }
-        None
+        let (_, at) = self.bucket(number).find(key, product_of(key)).ok()?;
+        Some((number, at))
     }
 
     #[inline(always)]
@@ -259,7 +251,7 @@ pub(super) struct Place {
 impl Place {
     #[inline(always)]
     fn in_bucket(bucket: Bucket, key: u64, product: u64) -> Place {
-        Place { bucket, found: bucket.find(key, product) }
+        Place { bucket, found: bucket.find(key, product).map(|(entry, _)| entry) }
     }
 
     /// The place of a key in a map of that mode.

@@ -1,22 +1,5 @@
 /* Numbers are stored plainly to values of a tag and a word, and over numbers; references by TALLY_WRITE_PAIR. */
-#include "../node.h"
-
-typedef struct Value {
-    union {
-        void *object;
-        long number;
-    } as;
-    uint8_t tag;
-} Value;
-TALLY_PAIR_TYPE(Value, tag, as, 0x40, 0x40);
-
-enum { NUMBER = 3, NODE = 0x45 };
-
-typedef struct Values {
-    uint64_t length;
-    Value at[];
-} Values;
-TALLY_ARRAY_TYPE_OF_PAIRS(Values, Value, length, at);
+#include "../values.h"
 
 int main(void) {
     Values *values = TALLY_NEW_ARRAY(Values, 4);
