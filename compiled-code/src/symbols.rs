@@ -92,7 +92,8 @@ macro_rules! for_each_runtime_symbol {
             tally_zeal_access, "v(pp)", leaf;
             tally_zeal_write, "v(pplp)", leaf;
             tally_zeal_pair, "v(pllp)", leaf;
-            tally_zeal_store, "v(pllp)", leaf;
+            tally_zeal_store, "v(plp)", leaf;
+            tally_zeal_store_part, "v(pllp)", leaf;
             tally_zeal_copy, "v(pplp)", leaf;
             tally_zeal_fill, "v(pllp)", leaf;
             tally_zeal_value, "v(pp)", leaf;

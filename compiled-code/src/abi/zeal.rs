@@ -137,14 +137,26 @@ pub unsafe extern "C" fn tally_zeal_pair(object: u64, first: u64, second: u64, s
     unsafe { thread_heap() }.check_pair(object, [first, second], unsafe { &*site });
 }
 
-/// `void tally_zeal_store(const void *to, uint64_t word, uint64_t bytes, const tally_site *site)`: stops unless the first
-/// `bytes` bytes of the word may be stored there plainly.
+/// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be
+/// stored there plainly.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, bytes: u64, site: *const Site) {
+pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
     leaf!(tally_zeal_store);
+    // SAFETY: by the caller's promise.
+    unsafe { tally_zeal_store_part(to, word, 8, site) };
+}
+
+/// `void tally_zeal_store_part(const void *to, uint64_t word, uint64_t bytes, const tally_site *site)`: the same for the first
+/// `bytes` bytes of the word.
+///
+/// # Safety
+/// As for [`tally_zeal_store`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_store_part(to: u64, word: u64, bytes: u64, site: *const Site) {
+    leaf!(tally_zeal_store_part);
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         // SAFETY: [ALONE] borrowed for this statement alone.

@@ -27,7 +27,7 @@ use crate::lower::inferred::references::is_typed;
 use sites::Sites;
 
 /// The functions that are declared before the first function is lowered, so that calls of them are recognised.
-pub(super) const ENTRY_POINTS: [&str; 11] = [
+pub(super) const ENTRY_POINTS: [&str; 12] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
     "tally_zeal_access",
@@ -37,6 +37,7 @@ pub(super) const ENTRY_POINTS: [&str; 11] = [
     "tally_zeal_word",
     "tally_zeal_write",
     "tally_zeal_store",
+    "tally_zeal_store_part",
     "tally_zeal_copy",
     "tally_zeal_fill",
 ];
@@ -158,18 +159,15 @@ impl Checks<'_> {
             return;
         }
         self.builder.before(instruction);
-        let stored = match (self.word(value), value.type_of().integer_bits()) {
-            (Some(word), _) => Some((word, 64)),
+        match (self.word(value), value.type_of().integer_bits()) {
+            (Some(word), _) => self.insert(instruction, "tally_zeal_store", &[address, word]),
             // A tag, perhaps, by which the word beside it becomes a reference, or is none any more.
-            (None, Some(bits @ (8 | 16 | 32))) => Some((self.length(value), bits)),
-            _ => None,
-        };
-        match stored {
-            Some((word, bits)) => {
+            (None, Some(bits @ (8 | 16 | 32))) => {
                 let bytes = self.builder.i64(u64::from(bits / 8));
-                self.insert(instruction, "tally_zeal_store", &[address, word, bytes]);
+                let word = self.length(value);
+                self.insert(instruction, "tally_zeal_store_part", &[address, word, bytes]);
             }
-            None => self.access(instruction, address),
+            _ => self.access(instruction, address),
         }
     }
 

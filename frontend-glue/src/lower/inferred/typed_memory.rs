@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A single store becomes a write through the barrier afterwards (`typed_pointers.rs`). Memory that is neither an object's nor a
-//! global's is left alone: it holds variables, which are roots. Of bytes at a place that is not seen to be a word, or of a length
-//! that is not seen to be in words, no reference can be among them: they are left alone, too.
+//! global's is left alone: it holds variables, which are roots. Bytes at a place that is not seen to be a word, or of a length
+//! that is not seen to be in words, are left alone, too: by the contract no reference is among them.
 
 use super::bases::Bases;
 use super::references::{holds_typed, is_typed, typed_offsets};
