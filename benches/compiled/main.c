@@ -181,6 +181,7 @@ static const struct Bench {
     {"held_word", held, measured_held_word, UNCHANGED},
     {"held_number", held, measured_held_number, UNCHANGED},
     {"held_two", held, measured_held_two, UNCHANGED},
+    {"held_pair", held, measured_held_pair, UNCHANGED},
     {"reclaim_list", list, measured_let_go, FIRST_IS_NULL},
     {"reclaim_tree", tree, measured_let_go, FIRST_IS_NULL},
 };

@@ -172,6 +172,19 @@ MEASURED measured_held_two(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) hold_two(holders->at[i]);
 }
 
+CALLED hold_pair(Node *holder) {
+    Value value = {.as.node = holder->a, .tag = OBJECT};
+    TALLY_ROOT_AS(Value, value);
+    call(value.as.node);
+    call(value.as.node);
+}
+
+/* The same with a root of a tag and a word. */
+MEASURED measured_held_pair(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) hold_pair(holders->at[i]);
+}
+
 /* What the first holder held is not needed any more. */
 MEASURED measured_let_go(Nodes *holders, Nodes *values) {
     (void)values;

@@ -46,7 +46,7 @@ pub use remark::{Remark, Saving};
 pub(super) use slots::is_lent;
 
 use super::LowerOptions;
-use super::descriptor::{OneWord, PairReading};
+use super::descriptor::{OneWord, PairReading, RootWord};
 use super::module_record::ModuleTables;
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
@@ -88,7 +88,7 @@ pub(super) struct Counted {
     /// Whether a root is counted at every store to it.
     exact: Vec<bool>,
     /// How to read the roots that inline code settles.
-    words: Vec<Option<OneWord>>,
+    words: Vec<Option<Vec<RootWord>>>,
     /// Writes that keep what they replace.
     kept: HandleSet<Value>,
     /// Writes and operations whose decrements are postponed.
@@ -237,7 +237,7 @@ impl Counts {
     ) -> Counted {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
         let (shadows, postponed) = (vec![None; roots.len()], Postponed::default());
-        let words = roots.iter().map(|root| slots::one_word(builder.module(), root)).collect();
+        let words = roots.iter().map(|root| slots::few_words(builder.module(), root)).collect();
         let exact: Vec<bool> = roots.iter().map(|root| self.out_parameters.counts(root)).collect();
         let mut counted =
             Counted { roots: roots.to_vec(), simple, shadows, exact, words, kept: HandleSet::default(), postponed };

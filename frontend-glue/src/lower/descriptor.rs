@@ -87,7 +87,7 @@ impl Descriptor {
     }
 }
 
-/// How to read the word of a type that is one reference word and nothing else.
+/// How to read a word that may be a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OneWord {
     /// Bits that tell the kind of the word.
@@ -101,16 +101,6 @@ pub(crate) struct OneWord {
 impl OneWord {
     /// A word that is a reference or null.
     pub(crate) const PLAIN: OneWord = OneWord { mask: 0, pattern: 0, pointer: u64::MAX };
-
-    /// How to read the word of the type at `address`, if the type is eight bytes with one reference. `None` also if
-    /// only `trace` or another module knows.
-    pub(crate) fn of_type(module: Module, address: Value) -> Option<OneWord> {
-        let descriptor = Descriptor::read(module, address)?;
-        if descriptor.size != 8 || descriptor.references.as_deref() != Some(&[0]) {
-            return None;
-        }
-        OneWord::of_fields(module, address)
-    }
 
     /// How the fields are read of objects of the type at `address`. `None` also if only `trace` or another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<OneWord> {
@@ -155,6 +145,62 @@ impl PairReading {
             pointer: image.u64_at(offset_of!(RawDescriptor, pointer_mask))?,
             is_behind,
         })
+    }
+}
+
+/// How a reference of a root is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// By its word alone.
+    Word(OneWord),
+    /// By a tag beside it, at `tag` of the root.
+    Pair { reading: PairReading, tag: u64 },
+}
+
+/// A reference of a root: where its word stands, and how it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RootWord {
+    pub(crate) offset: u64,
+    pub(crate) reading: Reading,
+}
+
+impl RootWord {
+    /// A root of one plain reference.
+    pub(crate) const PLAIN: RootWord = RootWord { offset: 0, reading: Reading::Word(OneWord::PLAIN) };
+
+    /// Where the words stand that tell the reference: its own first, then the tag beside it.
+    pub(crate) fn offsets(self) -> impl Iterator<Item = u64> {
+        let tag = match self.reading {
+            Reading::Word(_) => None,
+            Reading::Pair { tag, .. } => Some(tag),
+        };
+        std::iter::once(self.offset).chain(tag)
+    }
+
+    /// The references of a root of so many bytes that the type at `address` describes, if those are its fixed part. `None`
+    /// also if only `trace` or another module knows.
+    pub(crate) fn all_of_type(module: Module, address: Value, bytes: u64) -> Option<Vec<RootWord>> {
+        let descriptor = Descriptor::read(module, address)?;
+        if descriptor.size != bytes || descriptor.has_tail() {
+            return None;
+        }
+        let constant = address.definitive_initializer()?;
+        let count = word_at(module, constant, offset_of!(RawDescriptor, ref_count) as u64)?;
+        let (word, pair) = (OneWord::of_fields(module, address), PairReading::of_fields(module, address));
+        if word.is_none() && pair.is_none() {
+            return None;
+        }
+        let offsets = if count == 0 { Vec::new() } else { offsets(module, constant, count)? };
+        let of_pair = |reading: PairReading, offset: u64| {
+            let tag = if reading.is_behind { offset.checked_add(8) } else { offset.checked_sub(8) };
+            Some(Reading::Pair { reading, tag: tag.filter(|tag| tag + 8 <= bytes)? })
+        };
+        let read = |offset: u32| {
+            let offset = u64::from(offset);
+            let reading = word.map(Reading::Word).or_else(|| of_pair(pair?, offset))?;
+            (offset + 8 <= bytes).then_some(RootWord { offset, reading })
+        };
+        offsets.into_iter().map(read).collect()
     }
 }
 

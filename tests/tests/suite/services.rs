@@ -71,10 +71,22 @@ fn a_program_keeps_values_of_a_tag_and_a_word() {
 #[test]
 fn objects_in_pairs_die_when_their_last_pair_is_overwritten() {
     in_every_way("pair_writes.c");
+    and_at_once("pair_writes.c");
+}
+
+/// The same of roots: pairs, structs of pairs and of references, by name and by address, few words and many.
+#[test]
+fn objects_in_roots_of_several_words_die_when_their_last_root_lets_go_of_them() {
+    in_every_way("root_writes.c");
+    and_at_once("root_writes.c");
+}
+
+/// Under the prompt plan, where objects die without a collection.
+fn and_at_once(name: &str) {
     for how in ["--opt=0", "--opt=1", "--opt=2", "--opt=3", "--zeal"] {
         let options = ["run", "--plan", "refcount-prompt", how].map(OsString::from).to_vec();
-        let ran = run_tally(&[options, vec![program("pair_writes.c").into()]].concat(), &[("AT_ONCE", "1")]);
-        check(&ran, "pair_writes.c", &format!("at once, {how}"));
+        let ran = run_tally(&[options, vec![program(name).into()]].concat(), &[("AT_ONCE", "1")]);
+        check(&ran, name, &format!("at once, {how}"));
     }
 }
 

@@ -5,7 +5,7 @@
 //!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
 //!   drop(v)        if v >> 40 == heap: byte(v) −= 1;  if byte(v) & 0x7f == 0: tally_count_low(v)    rarely: v is what a root held
 //!   keep(v)        if v >> 40 == heap: if byte(v) < 0x80: tally_count_low(v)                        rarely: not settled
-//!   settle(root)   of one word: `settle`; else tally_root_settle(slot, shadow, handle, bytes)
+//!   settle(root)   of few references: `settle`; else tally_root_settle(slot, shadow, handle, bytes)
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
@@ -29,7 +29,7 @@ use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, HandleSet, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::count::address_taken;
-use crate::lower::descriptor::{OneWord, PairReading};
+use crate::lower::descriptor::{OneWord, PairReading, RootWord};
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
@@ -54,7 +54,7 @@ pub(super) struct Expansion<'a> {
     /// For each settled root the number of its shadow.
     pub(super) shadows: &'a [Option<usize>],
     /// How to read the roots that inline code settles.
-    pub(super) words: &'a [Option<OneWord>],
+    pub(super) words: &'a [Option<Vec<RootWord>>],
     /// Writes that keep what they replace.
     pub(super) kept: &'a HandleSet<Value>,
     /// Stores to roots that are counted like writes.

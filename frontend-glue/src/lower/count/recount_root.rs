@@ -1,29 +1,31 @@
-//! Expands the settling of a root: inline code for a root of one word, else a call.
+//! Expands the settling of a root: inline code for a root of few references, else a call.
 //!
 //! ```text
-//!   settle(root)     if *slot != *shadow:                     the word now, and the word that is counted
+//!   settle(root)     for each reference:
+//!                    if *slot != *shadow:                     the word now, and the word that is counted; of a pair, the tag, too
 //!                        if refers(*slot): increment(object)
 //!                        if refers(*shadow): drop(object)
 //!                        *shadow = *slot
 //!   unsettle(root)   if refers(*shadow): drop(object);  *shadow = 0
 //!   refers(word)     word & MASK == REFERENCE                 the tag's bits and those above the heap's span, at once
+//!   refers(pair)     tag & MASK == PATTERN, and the word lies in the heap
 //!   object           word & POINTER
 //! ```
 //!
 //! `expand` calls this. The root's descriptor, a constant, names the bits that tell a reference; tag and heap range
 //! are one comparison, since both fix bits of the same word. An unchanged word is only compared: most roots are
-//! settled far more often than they are stored to. Words found by `trace`, and roots of more than one word, are left
-//! to the runtime, which gets the handle of the type. The loaded word is frozen: a word that the program never stored
+//! settled far more often than they are stored to. Words found by `trace`, and roots of many, are left to the runtime,
+//! which gets the handle of the type. The loaded word is frozen: a word that the program never stored
 //! is arbitrary, but must be the same in the comparison and in the shadow.
 //!
-//! Expected cost: unchanged 3 instructions; else that and an increment and a decrement, as of other roots, and a store
+//! Expected cost: unchanged 3 instructions, 6 for a pair; else that and an increment and a decrement, as of other roots, and a store
 //! (benches/compiled.rs).
 
 use super::expand::Expansion;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Opcode, Value};
-use crate::lower::descriptor::OneWord;
+use crate::lower::descriptor::{OneWord, Reading, RootWord};
 use crate::lower::module_record::ModuleTables;
 use crate::lower::runtime::declare;
 use tally_heap::memory::layout::Layout;
@@ -34,52 +36,73 @@ impl Expansion<'_> {
         let number = call.argument(0).constant_integer().expect("a root's number") as usize;
         let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
         let root = &self.roots[number];
-        match self.words[number] {
-            Some(reading) if leave => self.release_shadow(call.value(), shadow.slot, reading),
-            Some(reading) => self.settle_word(call.value(), root.slot, shadow.slot, reading),
-            None => {
-                let (builder, null) = (self.builder, self.builder.module().pointer().null());
-                builder.before(call.value());
-                let slot = if leave { null } else { root.slot };
-                let how = root.how.map_or(null, |how| tables.type_handle(builder.module(), how));
-                let function = declare(builder.module(), "tally_root_settle");
-                builder.call(function.value_type(), function, &[slot, shadow.slot, how, builder.i64(root.bytes)]);
+        if let Some(words) = &self.words[number] {
+            for word in words {
+                match leave {
+                    true => self.release_shadow(call.value(), shadow.slot, *word),
+                    false => self.settle_word(call.value(), root.slot, shadow.slot, *word),
+                }
             }
+            return;
         }
+        let (builder, null) = (self.builder, self.builder.module().pointer().null());
+        builder.before(call.value());
+        let slot = if leave { null } else { root.slot };
+        let how = root.how.map_or(null, |how| tables.type_handle(builder.module(), how));
+        let function = declare(builder.module(), "tally_root_settle");
+        builder.call(function.value_type(), function, &[slot, shadow.slot, how, builder.i64(root.bytes)]);
     }
 
-    fn settle_word(&self, place: Value, slot: Value, shadow: Value, reading: OneWord) {
+    fn settle_word(&self, place: Value, slot: Value, shadow: Value, at: RootWord) {
         let (builder, module) = (self.builder, self.builder.module());
         let head = split_before(builder, place);
         let rest = place.block();
         let (changed, release, note) =
             (rest.insert_before(module), rest.insert_before(module), rest.insert_before(module));
         builder.at_end(head, Some(place));
-        let word = builder.freeze(builder.load(module.integer(64), slot));
-        let counted = builder.load(module.integer(64), shadow);
-        builder.branch_if(builder.equal(word, counted), rest, changed);
+        let now = self.words_at(slot, at, |word| builder.freeze(word));
+        let counted = self.words_at(shadow, at, |word| word);
+        let differences = now.iter().zip(&counted).map(|(&now, &counted)| builder.binary(Opcode::LLVMXor, now, counted));
+        let differs = differences.reduce(|one, other| builder.binary(Opcode::LLVMOr, one, other));
+        builder.branch_if(builder.is_zero(differs.expect("a word at least")), rest, changed);
         builder.at_end(changed, Some(place));
-        if let Some(object) = self.if_refers(place, word, reading, release) {
+        if let Some(object) = self.if_any_refers(place, &now, at.reading, release) {
             self.increment_object(place, object, release);
         }
         builder.at_end(release, Some(place));
-        if let Some(object) = self.if_refers(place, counted, reading, note) {
+        if let Some(object) = self.if_any_refers(place, &counted, at.reading, note) {
             self.drop_object(place, object, note);
         }
         builder.at_end(note, Some(place));
-        builder.store(word, shadow);
+        for (offset, word) in at.offsets().zip(now) {
+            builder.store(word, builder.offset(shadow, offset));
+        }
         builder.branch(rest);
     }
 
-    fn release_shadow(&self, place: Value, shadow: Value, reading: OneWord) {
-        let (builder, module) = (self.builder, self.builder.module());
+    fn release_shadow(&self, place: Value, shadow: Value, at: RootWord) {
+        let builder = self.builder;
         let head = split_before(builder, place);
         let rest = place.block();
         builder.at_end(head, Some(place));
-        let counted = builder.load(module.integer(64), shadow);
-        builder.store(builder.i64(0), shadow);
-        if let Some(object) = self.if_refers(place, counted, reading, rest) {
+        let counted = self.words_at(shadow, at, |word| word);
+        builder.store(builder.i64(0), builder.offset(shadow, at.offset));
+        if let Some(object) = self.if_any_refers(place, &counted, at.reading, rest) {
             self.drop_object(place, object, rest);
+        }
+    }
+
+    /// Loads what tells a reference of a root: its word, and the tag beside it if there is one.
+    fn words_at(&self, slot: Value, at: RootWord, adapt: impl Fn(Value) -> Value) -> Vec<Value> {
+        let word = self.builder.module().integer(64);
+        at.offsets().map(|offset| adapt(self.builder.load(word, self.builder.offset(slot, offset)))).collect()
+    }
+
+    /// Ends the block at the builder's position, with a branch to a block for the object that such words refer to, or to `otherwise`.
+    fn if_any_refers(&self, place: Value, words: &[Value], reading: Reading, otherwise: Block) -> Option<Value> {
+        match reading {
+            Reading::Word(reading) => self.if_refers(place, words[0], reading, otherwise),
+            Reading::Pair { reading, .. } => self.if_tagged_refers(place, [words[1], words[0]], reading, otherwise),
         }
     }
 

@@ -8,7 +8,7 @@
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
-use crate::lower::descriptor::OneWord;
+use crate::lower::descriptor::RootWord;
 use crate::lower::named_root::root_id;
 use crate::lower::roots::Root;
 use tally_compiled::module::record::{OWN_ROOT, SHADOW_ROOT};
@@ -37,13 +37,15 @@ fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
     }
 }
 
-/// How to read a root of one word that inline code can settle: a plain reference, or one that the masks of its
-/// descriptor tell.
-pub(super) fn one_word(module: Module, root: &Root) -> Option<OneWord> {
+/// References of a root that inline code settles, at most; a root of more is left to a call.
+const INLINE_REFERENCES: usize = 4;
+
+/// How to read a root that inline code can settle: few references, plain or told by the masks of its descriptor.
+pub(super) fn few_words(module: Module, root: &Root) -> Option<Vec<RootWord>> {
     match root.how {
-        _ if root.bytes != 8 => None,
-        Some(how) => OneWord::of_type(module, how),
-        None => Some(OneWord::PLAIN),
+        Some(how) => RootWord::all_of_type(module, how, root.bytes).filter(|words| words.len() <= INLINE_REFERENCES),
+        None if root.bytes == 8 => Some(vec![RootWord::PLAIN]),
+        None => None,
     }
 }
 

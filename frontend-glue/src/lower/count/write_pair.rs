@@ -58,13 +58,24 @@ impl Expansion<'_> {
     /// Ends the block at the builder's position, with a branch to a block for the object that the pair refers to, where the builder then
     /// is, or to `otherwise`.
     fn if_pair_refers(&self, place: Value, pair: [Value; 2], reading: PairReading, otherwise: Block) -> Value {
+        let tag_and_word = if reading.is_behind { [pair[1], pair[0]] } else { pair };
+        self.if_tagged_refers(place, tag_and_word, reading, otherwise).expect("a word that may be a reference")
+    }
+
+    /// The same of a tag and the word beside it; `None` if no word beside such a tag refers to an object of the heap.
+    pub(super) fn if_tagged_refers(
+        &self,
+        place: Value,
+        [tag, word]: [Value; 2],
+        reading: PairReading,
+        otherwise: Block,
+    ) -> Option<Value> {
         let builder = self.builder;
-        let [tag, word] = if reading.is_behind { [pair[1], pair[0]] } else { pair };
         let tagged = otherwise.insert_before(builder.module());
         let bits = builder.binary(Opcode::LLVMAnd, tag, builder.i64(reading.mask));
         builder.branch_if(builder.equal(bits, builder.i64(reading.pattern)), tagged, otherwise);
         builder.at_end(tagged, Some(place));
-        self.if_refers(place, word, word_of(reading), otherwise).expect("a word that may be a reference")
+        self.if_refers(place, word, word_of(reading), otherwise)
     }
 }
 

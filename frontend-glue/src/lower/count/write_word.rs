@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Only an object's type knows how its words are read, and a write names no type. But a language has one form of word, and so all
-//! types of a module that hold words read them alike. What such a word refers to is told by one comparison, as in roots of one word
+//! types of a module that hold words read them alike. What such a word refers to is told by one comparison, as in roots
 //! (`recount_root`). Where a module's types read words in several ways, each write is a call.
 //!
 //! Expected cost: 16 instructions where a number replaces a number, 10 more for each reference, against 70 to 90 of the call
