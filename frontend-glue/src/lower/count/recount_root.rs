@@ -62,7 +62,8 @@ impl Expansion<'_> {
         builder.at_end(head, Some(place));
         let now = self.words_at(slot, at, |word| builder.freeze(word));
         let counted = self.words_at(shadow, at, |word| word);
-        let differences = now.iter().zip(&counted).map(|(&now, &counted)| builder.binary(Opcode::LLVMXor, now, counted));
+        let differences =
+            now.iter().zip(&counted).map(|(&now, &counted)| builder.binary(Opcode::LLVMXor, now, counted));
         let differs = differences.reduce(|one, other| builder.binary(Opcode::LLVMOr, one, other));
         builder.branch_if(builder.is_zero(differs.expect("a word at least")), rest, changed);
         builder.at_end(changed, Some(place));
