@@ -85,6 +85,9 @@ impl Heap {
     /// A mark has come to `key`: calls `visit` with what its marked ephemerons refer to, of a few of them if there are many. What
     /// that cost, and whether those were all: if not, the mark is to come to the key again. `[BOUND]`
     pub fn visit_values_of_key(&mut self, key: ObjectRef, mut visit: impl FnMut(&mut Heap, ObjectRef)) -> (i64, bool) {
+        if !self.services.specials.any_keys {
+            return (0, true);
+        }
         let number = self.number_of(key);
         if number == 0 {
             return (self.visit_value_of_member(key, visit), true);

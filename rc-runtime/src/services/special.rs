@@ -280,6 +280,9 @@ pub struct Specials {
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead
     /// together.
     pub(crate) any_told_when_cleared: bool,
+    /// There was a key of an ephemeron. Until then a mark does not ask which ephemerons an object is the key of: the answer lies in
+    /// memory that is not in the cache.
+    pub(crate) any_keys: bool,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,

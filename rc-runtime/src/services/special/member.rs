@@ -61,6 +61,7 @@ impl Heap {
         } else if !self.is_special_without_number(key) {
             return false;
         }
+        self.services.specials.any_keys = true;
         set_word_in_table(key, MEMBER | number as u32);
         // It is not listed: nothing is to be done when it dies before its key.
         entry.add_flags(flag::SPECIAL);

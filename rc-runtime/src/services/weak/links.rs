@@ -216,7 +216,10 @@ impl Specials {
     fn set_head(&mut self, target: u32, kind: WeakKind, node: Node) {
         match kind {
             WeakKind::Reference => self.records[target].set_referrers(node),
-            WeakKind::Key => self.records[target].set_keys(node.link()),
+            WeakKind::Key => {
+                self.any_keys = true;
+                self.records[target].set_keys(node.link());
+            }
         }
     }
 
