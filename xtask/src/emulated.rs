@@ -1,7 +1,8 @@
 //! `cargo xtask aarch64` and `cargo xtask riscv64`: programs compiled for another machine, run by an **emulator**.
 //!
 //! Builds `tally`, and the runtime for that machine, and runs programs under qemu's user mode, which needs
-//! neither a machine nor an image of that kind: a few examples and workloads under every plan and zeal. `--all` runs every example and the
+//! neither a machine nor an image of that kind: a few examples and workloads under every plan and zeal. `--quick`, which the gate runs,
+//! leaves workloads and zeal out. `--all` runs every example and the
 //! programs about coroutines in more ways, and all workloads against their hand-freed twins. What
 //! tests expect of the command itself is the same on every machine and is not asked again; the compiler runs on the host. The JIT needs a
 //! host of that kind.
@@ -22,6 +23,9 @@ pub struct Arguments {
     /// Run all programs in all ways: an hour of processor time
     #[arg(long)]
     all: bool,
+    /// Run three examples under every plan, and no more
+    #[arg(long, conflicts_with = "all")]
+    quick: bool,
 }
 
 /// A machine that an emulator stands for.
@@ -77,9 +81,11 @@ pub fn emulated(machine: &'static Emulated, arguments: &Arguments) -> Outcome {
     let folder = tree::release()?.with_file_name(format!("on-{triple}"));
     std::fs::create_dir_all(&folder)
         .map_err(|error| Failure::step(format!("cannot make {}: {error}", folder.display())))?;
-    let bench = Bench { machine, tally, folder, all: arguments.all };
+    let bench = Bench { machine, tally, folder, all: arguments.all, quick: arguments.quick };
     let mut faults = bench.examples()?;
-    faults.extend(bench.workloads()?);
+    if !arguments.quick {
+        faults.extend(bench.workloads()?);
+    }
     for fault in &faults {
         eprintln!("xtask: {fault}");
     }
@@ -95,6 +101,7 @@ struct Bench {
     tally: PathBuf,
     folder: PathBuf,
     all: bool,
+    quick: bool,
 }
 
 impl Bench {
@@ -138,7 +145,7 @@ impl Bench {
                         &right,
                     )?);
                 }
-                let has_zeal = small.contains(&name) && (self.all || *plan != "trace");
+                let has_zeal = small.contains(&name) && !self.quick && (self.all || *plan != "trace");
                 if has_zeal && !is_prompt_only {
                     faults.extend(self.differs(
                         std::slice::from_ref(file),
