@@ -9,7 +9,7 @@ use crate::safepoint_shim;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::memory::range;
-use tally_heap::object::{ObjectRef, Slot};
+use tally_heap::object::{HEADER_BYTES, ObjectRef, Slot};
 use tally_heap::services::builtin::{Callback, is_weak_map};
 use tally_heap::services::ephemeron::{KEY, VALUE};
 use tally_heap::services::weak::WeakKind;
@@ -159,7 +159,12 @@ pub unsafe extern "C" fn tally_ephemeron_key_write(object: u64, slot: u64, key: 
 
 fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &str) {
     let (object, known) = (required(object, function), own(target, function));
-    // SAFETY: by the callers' promise.
+    if !slot.is_multiple_of(8)
+        || slot.wrapping_sub(object.address()) >= object.type_info().cell_bytes_of(object) - HEADER_BYTES
+    {
+        refuse(slot, function, "which is no aligned word of the object");
+    }
+    // SAFETY: [OWNED] an aligned word of an object of this heap.
     let slot = unsafe { Slot::from_address(slot) };
     // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.write_weak(object, slot, known, kind);

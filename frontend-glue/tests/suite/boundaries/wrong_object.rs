@@ -40,6 +40,18 @@ fn weak_set_functions_of_another_object() {
     }
 }
 
+/// A record of a slot that lies across two words, or in another object, would be cleared there.
+#[test]
+fn weak_slots_that_are_no_words_of_their_object() {
+    let slots = ["(char *)node + 4", "node + 1", "(char *)node - 8", "&other->next", "&local", "NULL"];
+    for (function, slot) in
+        ["tally_weak_write", "tally_ephemeron_key_write"].into_iter().flat_map(|f| slots.map(|s| (f, s)))
+    {
+        let nodes = "Node *node = push(NULL, 1), *other = NULL; TALLY_ROOT(node, other); other = push(NULL, 2); void *local; (void)local;";
+        ends(&format!("{nodes} {function}(node, {slot}, other);"), "which is no aligned word of the object");
+    }
+}
+
 #[test]
 fn stack_without_an_entry_function() {
     ends("tally_stack_new(NULL, 0);", "tally_stack_new: the entry function is null");
