@@ -9,6 +9,7 @@ pub mod debugger_view;
 pub(crate) mod field_names;
 mod lost_code;
 mod reading;
+mod recent;
 
 use crate::descriptor::{
     DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
@@ -23,6 +24,7 @@ use crate::shared_map::{SharedMap, shared_map};
 use acyclic::may_reach_itself;
 use lost_code::LostCode;
 pub use reading::{Pairs, Reading, Tracer};
+use recent::Known;
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -217,8 +219,8 @@ impl TypeInfo {
     }
 }
 
-/// Address of a descriptor → its type, and the descriptor's content: memory of a module that went away may hold another.
-static TYPES: OnceLock<SharedMap<u64, (TypeId, DescriptorImage)>> = OnceLock::new();
+/// Address of a descriptor → its type.
+static TYPES: OnceLock<SharedMap<u64, &'static Known>> = OnceLock::new();
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 /// Pointer masks of all tagged types described so far.
 static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
@@ -234,7 +236,7 @@ static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
 
 type DescriptorImage = [u64; std::mem::size_of::<TypeDescriptor>() / 8];
 
-fn types() -> &'static SharedMap<u64, (TypeId, DescriptorImage)> {
+fn types() -> &'static SharedMap<u64, &'static Known> {
     TYPES.get_or_init(shared_map)
 }
 
@@ -250,11 +252,22 @@ fn image(descriptor: &TypeDescriptor) -> DescriptorImage {
 pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
     let key = descriptor as *const TypeDescriptor as u64;
     let image = image(descriptor);
-    if let Some(known) = types().get(&key)
-        && known.1 == image
-    {
-        return Ok(known.0);
+    if let Some(id) = recent::of(key, &image) {
+        return Ok(id);
     }
+    let forgotten = recent::forgotten();
+    let known = types().get(&key).map(|known| *known).filter(|known| known.image == image);
+    let known = known.map_or_else(|| register_anew(descriptor, key, image), Ok)?;
+    recent::note(key, known, forgotten);
+    Ok(known.id)
+}
+
+#[cold]
+fn register_anew(
+    descriptor: &'static TypeDescriptor,
+    key: u64,
+    image: DescriptorImage,
+) -> Result<&'static Known, DescriptorError> {
     descriptor.check()?;
     let info = describe(descriptor)?;
     range::reserve()
@@ -274,8 +287,9 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
     // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::reading_cell(id) = info.reading.number() };
-    types().insert(key, (TypeId(id), image));
-    Ok(TypeId(id))
+    let known: &Known = Box::leak(Box::new(Known { id: TypeId(id), image }));
+    types().insert(key, known);
+    Ok(known)
 }
 
 /// Whether any type that was ever registered has a finalizer.
@@ -290,12 +304,13 @@ pub(crate) fn has_ordered_finalizers() -> bool {
 
 /// The type of a descriptor that is registered.
 pub fn known(descriptor: *const TypeDescriptor) -> Option<TypeId> {
-    types().get(&(descriptor as u64)).map(|known| known.0)
+    types().get(&(descriptor as u64)).map(|known| known.id)
 }
 
 /// Forgets that `descriptor` stands at its address: the module that held it goes away. Objects keep their type.
 pub fn forget(descriptor: *const TypeDescriptor) {
     types().remove(&(descriptor as u64));
+    recent::forget();
 }
 
 /// Every address that `word` may stand for: itself, and what the pointer masks of the program's tagged types make of it.
