@@ -141,6 +141,19 @@ static void tree(Nodes *holders, Nodes *values) {
     TALLY_WRITE(values, at[0], NULL);
 }
 
+/* Each holder has a node with a node, and each value is an array in blocks of its own. */
+static void beside_large(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    fill_with_nodes(holders);
+    for (int i = 0; i < TIMES; i++) {
+        Node *node = TALLY_NEW(Node);
+        TALLY_ROOT(node);
+        TALLY_WRITE(node, a, TALLY_NEW(Node));
+        TALLY_WRITE(holders->at[i], a, node);
+        TALLY_WRITE(values, at[i], (Node *)TALLY_NEW_ARRAY(Nodes, 2100));
+    }
+}
+
 /* What `a` of each holder is afterwards. */
 enum After { UNCHANGED, IS_NULL, IS_VALUE, ARE_VALUES, HOLDERS_ARE_NEW, FIRST_IS_NULL };
 
@@ -182,6 +195,7 @@ static const struct Bench {
     {"held_number", held, measured_held_number, UNCHANGED},
     {"held_two", held, measured_held_two, UNCHANGED},
     {"held_pair", held, measured_held_pair, UNCHANGED},
+    {"death_beside_large", beside_large, measured_death_in_flight, IS_NULL},
     {"reclaim_list", list, measured_let_go, FIRST_IS_NULL},
     {"reclaim_tree", tree, measured_let_go, FIRST_IS_NULL},
 };

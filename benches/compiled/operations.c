@@ -185,6 +185,15 @@ MEASURED measured_held_pair(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) hold_pair(holders->at[i]);
 }
 
+/* What a holder held dies where a value is on its way to a function. */
+MEASURED measured_death_in_flight(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) {
+        TALLY_WRITE(holders->at[i], a, NULL);
+        pass_on(values->at[i]);
+    }
+}
+
 /* What the first holder held is not needed any more. */
 MEASURED measured_let_go(Nodes *holders, Nodes *values) {
     (void)values;

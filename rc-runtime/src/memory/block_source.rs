@@ -58,11 +58,18 @@ fn lock() -> MutexGuard<'static, Runs> {
     RUNS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Gives `count` blocks from `first` back. Their table entries must be zero again; their memory is released here.
+/// Gives `count` blocks from `first` back. Their table entries must be zero again, but for their ages; their memory is released here.
 ///
 /// # Safety
 /// The blocks were taken by the caller, which no longer uses them.
 pub unsafe fn give_back(first: u32, count: u32) {
+    for block in first..first + count {
+        // SAFETY: [OWNED] the block is this heap's, and holds nothing.
+        let info = unsafe { &*range::block_info(block) };
+        if info.age.get() != 0 {
+            info.age.set(0);
+        }
+    }
     // SAFETY: [OWNED] the block is this heap's, and holds nothing.
     unsafe { range::release_pages(range::block_start(first), range::block_start(first + count)) };
     lock().give_back(first, count);

@@ -113,12 +113,15 @@ impl LargeSpace {
                 self.objects.len() as u32 - 1
             }
         };
+        let first = Self::first_block(object);
         // SAFETY: the run was taken for this object.
-        let info = unsafe { &*block_info(Self::first_block(object)) };
-        info.state.set(state::LARGE);
-        info.age.set(place);
+        unsafe { &*block_info(first) }.state.set(state::LARGE);
+        for block in first..first + blocks {
+            // SAFETY: the run was taken for this object.
+            unsafe { &*block_info(block) }.age.set(place);
+        }
         // SAFETY: [OWNED] the block was taken for this heap.
-        unsafe { range::set_owner(Self::first_block(object), self.owner) };
+        unsafe { range::set_owner(first, self.owner) };
         self.blocks += blocks as u64;
     }
 
@@ -135,12 +138,17 @@ impl LargeSpace {
 
     /// The live object in whose run `address` lies.
     pub fn object_at(&self, address: u64) -> Option<ObjectRef> {
-        let holds = |entry: &&LargeObject| {
-            let first = Self::first_block(entry.object);
-            (block_start(first)..block_start(first + entry.blocks)).contains(&address)
-        };
-        let found = self.objects.iter().flatten().find(holds).map(|entry| entry.object);
-        found.filter(|object| !object.has(crate::object::flag::DEAD))
+        if !range::in_heap(address) || !range::is_reserved(address) {
+            return None;
+        }
+        let block = range::block_of(address);
+        // SAFETY: [MAPPED] the entry of an address in the reserved range.
+        let place = unsafe { (*block_info(block)).age.get() };
+        // Of a block that is no large object's the place is another thing's, or out of date.
+        let entry = self.objects.get(place as usize)?.as_ref()?;
+        let first = Self::first_block(entry.object);
+        let lies_there = (first..first + entry.blocks).contains(&block);
+        (lies_there && !entry.object.has(crate::object::flag::DEAD)).then_some(entry.object)
     }
 
     /// Whether there is such an object; of any address.
@@ -307,8 +315,8 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
 }
 
 /// The blocks of an object that has died; their tables know nothing of it any more, but for unlogged bits. Other tables
-/// know a large object by its payload's address alone, so that only its first block has entries: zeroing those of the whole
-/// run, in one step, made a tenth of the object's size resident. `[BOUND]`
+/// know a large object by its payload's address alone, so that only its first block has entries, but for the object's place: zeroing
+/// those of the whole run, in one step, made a tenth of the object's size resident. `[BOUND]`
 fn run_of(entry: &LargeObject) -> Run {
     let first = LargeSpace::first_block(entry.object);
     // SAFETY: [OWNED] the block is this heap's, and holds nothing.
@@ -328,5 +336,48 @@ fn run_of(entry: &LargeObject) -> Run {
 impl Drop for LargeSpace {
     fn drop(&mut self) {
         self.objects.iter().flatten().for_each(|entry| self.leaving.add(run_of(entry)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::TypeDescriptor;
+    use crate::type_registry::register;
+
+    fn made(space: &mut LargeSpace, blocks: u32) -> ObjectRef {
+        static DATA: TypeDescriptor = TypeDescriptor::plain(c"Data", 8, &[]).with_tail(0, 1, &[]);
+        let info = register(&DATA).expect("a sound descriptor").info();
+        let address = space.take(blocks, info).expect("room");
+        // SAFETY: [OWNED] the run was just taken.
+        let object = unsafe { ObjectRef::from_address(address) };
+        object.set_meta(info.id);
+        space.adopt_counted(object, blocks, u64::from(blocks) * BLOCK_BYTES);
+        object
+    }
+
+    /// The object that each block of a run leads to.
+    fn found(space: &LargeSpace, first: u64, blocks: u32) -> Vec<Option<ObjectRef>> {
+        (0..u64::from(blocks)).map(|block| space.object_at(first + block * BLOCK_BYTES)).collect()
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn each_block_of_a_large_object_leads_to_it_until_it_is_freed() {
+        let mut space = LargeSpace::default();
+        space.owner = 1;
+        let objects: Vec<_> = (1..=6).map(|blocks| (made(&mut space, blocks), blocks)).collect();
+        for &(object, blocks) in &objects {
+            assert_eq!(found(&space, object.address(), blocks), vec![Some(object); blocks as usize]);
+        }
+        let (dead, blocks) = objects[4];
+        space.free(dead);
+        assert_eq!(found(&space, dead.address(), blocks), vec![None; blocks as usize]);
+        let next = made(&mut space, 2);
+        let mut expected = vec![None; blocks as usize];
+        expected[3..].fill(Some(next));
+        assert_eq!(found(&space, dead.address(), blocks), expected, "the end of the run has another object");
+        assert_eq!(space.object_at(objects[5].0.address() + 5 * BLOCK_BYTES), Some(objects[5].0));
+        assert_eq!((space.object_at(8), space.object_at(range::HEAP_BASE + range::HEAP_SPAN - 8)), (None, None));
     }
 }

@@ -256,7 +256,7 @@ pub(crate) fn record_cell(address: u64) -> *mut u32 {
 #[repr(C, align(32))]
 #[derive(Default)]
 pub struct BlockInfo {
-    /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
+    /// Epoch in which the block was last opened for allocation; in all blocks of a large object its place in the large table.
     pub age: Cell<u32>,
     /// Single log entries of the running epoch in this block; not zero: it is on the list of logged blocks.
     pub logged: Cell<u16>,
