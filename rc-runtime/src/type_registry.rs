@@ -255,10 +255,9 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     if let Some(id) = recent::of(key, &image) {
         return Ok(id);
     }
-    let forgotten = recent::forgotten();
     let known = types().get(&key).map(|known| *known).filter(|known| known.image == image);
     let known = known.map_or_else(|| register_anew(descriptor, key, image), Ok)?;
-    recent::note(key, known, forgotten);
+    recent::note(known);
     Ok(known.id)
 }
 
@@ -287,7 +286,8 @@ fn register_anew(
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
     // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::reading_cell(id) = info.reading.number() };
-    let known: &Known = Box::leak(Box::new(Known { id: TypeId(id), image }));
+    let known: &Known =
+        Box::leak(Box::new(Known { id: TypeId(id), address: key, image, is_forgotten: AtomicBool::new(false) }));
     types().insert(key, known);
     Ok(known)
 }
@@ -309,8 +309,9 @@ pub fn known(descriptor: *const TypeDescriptor) -> Option<TypeId> {
 
 /// Forgets that `descriptor` stands at its address: the module that held it goes away. Objects keep their type.
 pub fn forget(descriptor: *const TypeDescriptor) {
-    types().remove(&(descriptor as u64));
-    recent::forget();
+    if let Some((_, known)) = types().remove(&(descriptor as u64)) {
+        known.is_forgotten.store(true, Ordering::Release);
+    }
 }
 
 /// Every address that `word` may stand for: itself, and what the pointer masks of the program's tagged types make of it.

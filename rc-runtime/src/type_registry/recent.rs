@@ -1,64 +1,46 @@
-//! The types that a thread has asked for lately, by the addresses of their descriptors: native code names a type so at each
-//! allocation, and the shared map takes a lock.
+//! The types that were asked for lately, by the addresses of their descriptors: native code names a type so at each allocation, and
+//! the shared map takes a lock.
 //!
-//! An answer holds as long as no descriptor has been forgotten since, and the descriptor's content is that of the type's.
+//! All threads share the answers. (A plugin of clang has no room for words of each thread.) An answer holds until its descriptor is
+//! forgotten, as long as the descriptor's content is that of the type's.
 
 use super::{DescriptorImage, TypeId};
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// A registered type, and the content of its descriptor: memory of a module that went away may hold another.
+/// A registered type, and the address and content of its descriptor: memory of a module that went away may hold another.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) id: TypeId,
+    pub(super) address: u64,
     pub(super) image: DescriptorImage,
-}
-
-/// What stands for a descriptor.
-#[derive(Debug, Clone, Copy)]
-struct Answer {
-    address: u64,
-    forgotten: u64,
-    known: &'static Known,
+    /// The descriptor has been forgotten.
+    pub(super) is_forgotten: AtomicBool,
 }
 
 /// Places for answers: an address has one of them.
 const PLACES: usize = 16;
 
-thread_local! {
-    static ANSWERS: [Cell<Option<Answer>>; PLACES] = const { [const { Cell::new(None) }; PLACES] };
-}
-
-/// Descriptors that were forgotten so far.
-static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+static ANSWERS: [AtomicPtr<Known>; PLACES] = [const { AtomicPtr::new(ptr::null_mut()) }; PLACES];
 
 /// Descriptors are 128 bytes apart, and their last bits are alike.
 #[inline(always)]
-fn place_of(address: u64) -> usize {
-    (address >> 3 ^ address >> 7) as usize % PLACES
+fn place_of(address: u64) -> &'static AtomicPtr<Known> {
+    &ANSWERS[(address >> 3 ^ address >> 7) as usize % PLACES]
 }
 
-/// The type of the descriptor at an address with that content, if the thread has asked for it lately.
+/// The type of the descriptor at an address with that content, if it was asked for lately.
 #[inline(always)]
 pub(super) fn of(address: u64, image: &DescriptorImage) -> Option<TypeId> {
-    let answer = ANSWERS.with(|answers| answers[place_of(address)].get())?;
-    let holds = answer.address == address && answer.forgotten == FORGOTTEN.load(Ordering::Acquire);
-    (holds && answer.known.image == *image).then_some(answer.known.id)
+    // SAFETY: null, or what `note` was given, which stays.
+    let known = unsafe { place_of(address).load(Ordering::Acquire).as_ref() }?;
+    let holds = known.address == address && !known.is_forgotten.load(Ordering::Acquire);
+    (holds && known.image == *image).then_some(known.id)
 }
 
-/// The map's answer for an address, and how many descriptors had been forgotten before it was asked.
-pub(super) fn note(address: u64, known: &'static Known, forgotten: u64) {
-    ANSWERS.with(|answers| answers[place_of(address)].set(Some(Answer { address, forgotten, known })));
-}
-
-/// How many descriptors have been forgotten.
-pub(super) fn forgotten() -> u64 {
-    FORGOTTEN.load(Ordering::Acquire)
-}
-
-/// A descriptor is forgotten: no answer of any thread holds any more.
-pub(super) fn forget() {
-    FORGOTTEN.fetch_add(1, Ordering::AcqRel);
+/// The map's answer.
+pub(super) fn note(known: &'static Known) {
+    place_of(known.address).store(ptr::from_ref(known).cast_mut(), Ordering::Release);
 }
 
 #[cfg(test)]
