@@ -311,6 +311,35 @@ fn chain_of_owners_is_collected_in_linear_time() {
     collect_and_verify(&mut m);
 }
 
+/// The same in a heap that is small enough to mark, which counts until the chain has ended.
+#[test]
+fn chain_of_owners_in_a_small_heap_is_finalized_in_linear_time() {
+    const LINKS: u64 = 1_000;
+    for is_asked_for in [true, false] {
+        let marks = HeapOptions { mark_ns: 64 * LINKS * MARK_NS_PER_UNIT, traces: Traces::Never, ..options(0) };
+        let mut m = new_mutator(marks).expect("room");
+        let place = push_owners(&mut m, LINKS);
+        m.set_root(place, None);
+        assert_eq!(m.heap().rules(), Rules::Marking);
+        let (marks, mut order) = (m.statistics().marks, vec![]);
+        if is_asked_for {
+            m.collect();
+            order = finalized();
+        } else {
+            for _ in 0..2 * EPOCH / 16 + 64 * LINKS {
+                node(&mut m);
+                m.poll();
+                order.extend(finalized());
+            }
+        }
+        assert!(order.into_iter().eq((0..LINKS).rev()), "{is_asked_for}");
+        let marks = m.statistics().marks - marks;
+        assert!(marks <= 64 * LINKS * 32 / EPOCH + 10, "{marks} marks, {is_asked_for}");
+        collect_and_verify(&mut m);
+        run_until(&mut m, Rules::Marking);
+    }
+}
+
 /// Else it would come to its limit before a collection is due, and stop for each.
 #[test]
 fn heap_counts_that_has_no_room_to_trace() {

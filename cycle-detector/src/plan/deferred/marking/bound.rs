@@ -82,7 +82,9 @@ impl DeferredDriver {
         }
         let may = self.marking.may_again();
         let promoted = self.tracer.stops.last_report.promoted;
-        let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && heap.services.finalizers.depth() == 0;
+        let finalizers = &heap.services.finalizers;
+        let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && finalizers.depth() == 0;
+        let is_quiet = is_quiet && !finalizers.has_chain();
         is_quiet && may && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
     }
 }

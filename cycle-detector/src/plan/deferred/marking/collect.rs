@@ -13,9 +13,23 @@ impl DeferredDriver {
     /// The mutator takes a block of a heap that marks.
     pub(crate) fn pace_marking(&mut self, heap: &mut Heap) {
         self.give_memory_back(heap);
-        if heap.is_running() && self.marking.growth.is_due(heap) {
+        if heap.is_running() && heap.services.finalizers.wait_for_owners() {
+            self.count_for_owners(heap);
+            self.update_poll(heap);
+        } else if heap.is_running() && self.marking.growth.is_due(heap) {
             self.collect_or_count(heap);
         }
+    }
+
+    /// Objects that are finalized after their owners wait: of a chain of them each mark would find one, and a flip costs less.
+    pub(in crate::plan::deferred) fn count_for_owners(&mut self, heap: &mut Heap) {
+        let stop_the_world = heap.options().stop_the_world;
+        self.stopped(heap, |driver, heap| {
+            driver.begin_counting(heap);
+            if stop_the_world {
+                driver.finish(heap);
+            }
+        });
     }
 
     /// Collects; if that takes too long the heap counts from here on. One that counts begins to mark.
@@ -27,6 +41,7 @@ impl DeferredDriver {
             }
             let slice = Slice::of_mark(heap.options());
             if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) && !driver.traces_instead_of_marking(heap) {
+                heap.statistics.marks_aborted += 1;
                 driver.begin_counting(heap);
                 if stop_the_world {
                     driver.finish(heap);
@@ -67,6 +82,7 @@ impl DeferredDriver {
     pub(crate) fn step_by_mark(&mut self, heap: &mut Heap, ns: u64) -> bool {
         let all = self.collect_within(heap, Slice::of_time(i64::MAX, ns), FRAMES_AT_FLIP);
         if !all {
+            heap.statistics.marks_aborted += 1;
             self.begin_counting(heap);
         }
         all
@@ -105,7 +121,6 @@ impl DeferredDriver {
 
     /// The heap counts from here on. If a walk over the stack has begun it goes on.
     fn begin_counting(&mut self, heap: &mut Heap) {
-        heap.statistics.marks_aborted += 1;
         self.marking.note_given_up();
         heap.begin_counting();
         let begun = std::mem::take(&mut self.roots);

@@ -141,15 +141,23 @@ impl DeferredDriver {
 
     /// The rules for a collection that is asked for: counting ends a chain of owners.
     pub(in crate::plan::deferred) fn rules_of_request(&mut self, heap: &mut Heap) -> Rules {
-        if heap.rules() == Rules::Tracing && heap.services.finalizers.wait_for_owners() {
-            if self.tracer.is_running() {
-                self.tracer.collect(heap);
-            }
-            if heap.services.finalizers.are_at_rest() {
-                self.stopped(heap, DeferredDriver::count_again);
+        if heap.services.finalizers.wait_for_owners() {
+            match heap.rules() {
+                Rules::Counting => {}
+                Rules::Marking => self.count_for_owners(heap),
+                Rules::Tracing => self.end_tracing_for_owners(heap),
             }
         }
         heap.rules()
+    }
+
+    fn end_tracing_for_owners(&mut self, heap: &mut Heap) {
+        if self.tracer.is_running() {
+            self.tracer.collect(heap);
+        }
+        if heap.services.finalizers.are_at_rest() {
+            self.stopped(heap, DeferredDriver::count_again);
+        }
     }
 
     fn count_again(&mut self, heap: &mut Heap) {
