@@ -3,7 +3,7 @@
 use crate::field::Ref;
 use crate::scope::{Handle, Scope};
 use tally_heap::services::builtin;
-use tally_heap::{ObjectRef, OutOfMemory};
+use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
 
 impl<'h> Scope<'h> {
     /// A new, empty weak set: an object. Its members have their hash in the 32 bits at `hash_offset`, written before they are
@@ -45,7 +45,7 @@ impl<'h> Scope<'h> {
     /// # Panics
     /// When the heap has 4,095 sets.
     pub fn new_weak_set(&mut self, hash_offset: u32) -> Result<Handle<'h>, OutOfMemory> {
-        assert!(self.leaf(|inner| inner.has_room_for_weak_set()), "a heap has at most 4,095 weak sets");
+        assert!(self.safepoint(InnerHeap::makes_room_for_weak_set), "a heap has at most 4,095 weak sets");
         let set = self.safepoint(|mut inner| inner.new_weak_set(hash_offset))?;
         Ok(self.handle_of(set))
     }

@@ -7,6 +7,7 @@ use super::{answer, heap_at_hand, refuse, required, thread_heap};
 use crate::safepoint_shim;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::object::ObjectRef;
+use tally_heap::{Heap, HeapEntry};
 
 safepoint_shim! {
     /// `void *tally_weak_set_new(uint32_t hash_offset)`.
@@ -18,12 +19,14 @@ safepoint_shim! {
 }
 
 extern "C" fn weak_set_new(hash_offset: u32) -> u64 {
-    // SAFETY: [ALONE] borrowed for the next statements alone.
+    // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    if !heap.has_room_for_weak_set() {
+    // SAFETY: compiled code holds no reference to its heap.
+    if !Heap::makes_room_for_weak_set(unsafe { HeapEntry::of(heap) }) {
         fatal::stop(STATUS_USAGE, "tally_weak_set_new: a heap has at most 4095 weak sets");
     }
-    answer(heap.new_weak_set(hash_offset))
+    // SAFETY: [ALONE] borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.new_weak_set(hash_offset))
 }
 
 extern "C" fn weak_set_add(set: u64, member: u64) {

@@ -13,7 +13,7 @@
 //!
 //! A member whose hash has been changed is looked for in the whole table when it dies: no word outlives its object.
 
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
@@ -136,7 +136,15 @@ fn find(set: ObjectRef, table: ObjectRef, member: ObjectRef) -> Option<u64> {
 }
 
 impl Heap {
-    /// Whether another weak set can be made.
+    /// Whether another weak set can be made; collects where dead ones have taken all numbers.
+    pub fn makes_room_for_weak_set(heap: HeapEntry) -> bool {
+        heap.has_room_for_weak_set() || {
+            Heap::collect(heap);
+            heap.has_room_for_weak_set()
+        }
+    }
+
+    /// Whether another weak set can be made as it is.
     pub fn has_room_for_weak_set(&self) -> bool {
         let sets = &self.services.specials.sets;
         sets.len() < SET_MAX as usize || sets.iter().any(|set| set.is_none())
@@ -148,7 +156,7 @@ impl Heap {
     /// [`OutOfMemory`].
     ///
     /// # Panics
-    /// When there are 4,095 sets.
+    /// When there are 4,095 sets, which [`makes_room_for_weak_set`](Self::makes_room_for_weak_set) tells.
     pub fn new_weak_set(&mut self, hash_offset: u32) -> Result<ObjectRef, OutOfMemory> {
         let set = self.allocate_cell(builtin::weak_set(), 0)?;
         (8..builtin::WEAK_SET_BYTES).step_by(8).for_each(|word| set.slot(word).store(0));

@@ -159,3 +159,19 @@ fn the_inventory_lists_each_object_once() {
         assert_eq!(heap.leak_report(), None, "{plan:?}");
     }
 }
+
+/// A heap has 4,095 numbers for weak sets, and those of dead sets come back with a collection.
+#[test]
+fn weak_sets_that_died_make_room_for_others() {
+    for plan in Plan::ALL {
+        let (mut heap, _) = host(plan, false);
+        let mut scope = heap.scope();
+        let kept = scope.new_weak_set(0).expect("room");
+        for _ in 0..10_000 {
+            scope.nested().new_weak_set(0).expect("room");
+        }
+        assert_eq!(scope.weak_set_len(scope.get(kept)), 0, "{plan:?}");
+        drop(scope);
+        heap.verify().expect("a sound heap");
+    }
+}

@@ -60,6 +60,12 @@ fn a_program_interns_texts_in_a_weak_set() {
     in_every_way("weak_set.c");
 }
 
+/// Of 4,095 there may be at a time.
+#[test]
+fn a_program_makes_weak_sets_without_end() {
+    in_every_way("many_weak_sets.c");
+}
+
 /// As Lua's: in fields, arrays, nodes and roots, the tag a byte behind the word.
 #[test]
 fn a_program_keeps_values_of_a_tag_and_a_word() {
