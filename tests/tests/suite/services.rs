@@ -60,6 +60,12 @@ fn a_program_interns_texts_in_a_weak_set() {
     in_every_way("weak_set.c");
 }
 
+/// Heaps that mark, that count and that trace, beside objects that live.
+#[test]
+fn lists_of_owners_are_finalized_from_the_first_to_the_last() {
+    in_every_way("lists_of_owners.c");
+}
+
 /// Of 4,095 there may be at a time.
 #[test]
 fn a_program_makes_weak_sets_without_end() {
