@@ -83,8 +83,8 @@ impl DeferredDriver {
         let may = self.marking.may_again();
         let promoted = self.tracer.stops.last_report.promoted;
         let finalizers = &heap.services.finalizers;
-        let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && finalizers.depth() == 0;
-        let is_quiet = is_quiet && !finalizers.has_chain();
+        let calls_none = finalizers.depth() == 0 && !finalizers.has_chain();
+        let is_quiet = !self.judges(heap) && !self.tracer.stack.has_rest() && calls_none;
         is_quiet && may && self.marking.suffices_for(heap, heap.statistics.live_objects + promoted)
     }
 }

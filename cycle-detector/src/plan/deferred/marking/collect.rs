@@ -23,18 +23,19 @@ impl DeferredDriver {
 
     /// Objects that are finalized after their owners wait: of a chain of them each mark would find one, and a flip costs less.
     pub(in crate::plan::deferred) fn count_for_owners(&mut self, heap: &mut Heap) {
-        let stop_the_world = heap.options().stop_the_world;
-        self.stopped(heap, |driver, heap| {
-            driver.begin_counting(heap);
-            if stop_the_world {
-                driver.finish(heap);
-            }
-        });
+        self.stopped(heap, DeferredDriver::begin_counting_in_a_stop);
+    }
+
+    /// The heap counts from here on. Where the program waits for it, the first epoch ends in the same stop.
+    fn begin_counting_in_a_stop(&mut self, heap: &mut Heap) {
+        self.begin_counting(heap);
+        if heap.options().stop_the_world {
+            self.finish(heap);
+        }
     }
 
     /// Collects; if that takes too long the heap counts from here on. One that counts begins to mark.
     pub(crate) fn collect_or_count(&mut self, heap: &mut Heap) {
-        let stop_the_world = heap.options().stop_the_world;
         self.stopped(heap, |driver, heap| {
             if !heap.marks_instead_of_counting() {
                 driver.begin_marking(heap);
@@ -42,10 +43,7 @@ impl DeferredDriver {
             let slice = Slice::of_mark(heap.options());
             if !driver.collect_within(heap, slice, FRAMES_AT_FLIP) && !driver.traces_instead_of_marking(heap) {
                 heap.statistics.marks_aborted += 1;
-                driver.begin_counting(heap);
-                if stop_the_world {
-                    driver.finish(heap);
-                }
+                driver.begin_counting_in_a_stop(heap);
             }
         });
         match heap.rules() {
