@@ -4,13 +4,14 @@
 //! twin of the inline code (`compiled.rs` counts that code itself, under both plans). They also run whole epochs with
 //! different work in them: an epoch pays per survivor, not per object allocated; it pays nothing for live objects
 //! that were not written; a dropped ring costs a trial of its own size. Short epochs are repeated, because a count is
-//! only good to about a hundred instructions: the search of the C library's `malloc` differs from run to run.
+//! only good to about a hundred instructions: the search of the C library's `malloc` differs from one folder to another.
 //! `paths.txt` names all of them, `approved.txt` holds their allowed costs.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
 use hashbrown::HashTable;
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use tally_benches::{
     Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, beside_a_map_of, chorded_rings, dropped_list,
@@ -23,6 +24,26 @@ use tally_compiled::abi::{tally_weak_get, tally_weak_map_get, tally_weak_set_pro
 use tally_heap::ObjectRef;
 use tally_heap::plan::Plan;
 use tally_heap::services::weak_map::WeakMode;
+
+/// The C library's memory, except that nothing grows in place. Whether an allocation has room behind it depends on
+/// everything allocated before it, even on the length of this program's path, and a copy costs thousands of instructions.
+struct GrowsByCopy;
+
+// SAFETY: both are the system's own, which keeps the trait's contract; what is not written here is the trait's.
+unsafe impl GlobalAlloc for GrowsByCopy {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's layout, passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory came from `alloc` above, with this layout.
+        unsafe { System.dealloc(memory, layout) };
+    }
+}
+
+#[global_allocator]
+static MEMORY: GrowsByCopy = GrowsByCopy;
 
 const TIMES: usize = 1000;
 /// Objects of an epoch whose cost is counted by object.
