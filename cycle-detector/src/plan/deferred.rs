@@ -75,8 +75,8 @@ pub struct DeferredDriver {
     pub(crate) dying_large: List<(ObjectRef, u64)>,
     /// Dead objects that wait for their finalizers, and the objects that die with them, with the chunk to visit next.
     pub(crate) company: List<(ObjectRef, u64)>,
-    /// The epoch has ended, and the finalizers of those it found dead wait for their company to be found.
-    pub(crate) set_waits_for_company: bool,
+    /// The epoch has ended, and the finalizers of those it found dead wait until all of them are found.
+    pub(crate) set_waits: bool,
     /// A dying special object whose weak slots, or those that refer to it, are being released.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.

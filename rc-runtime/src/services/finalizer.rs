@@ -68,8 +68,8 @@ pub struct Finalizers {
     later: List<ObjectRef>,
     /// Held for a set that the mark has not found all of.
     found_by_mark: List<ObjectRef>,
-    /// Deferred plan: the epoch has ended, and the queue has all objects that it has found dead.
-    complete: bool,
+    /// Deferred plan: as many of the queue, from the first, were found dead by epochs that have ended, and are the next set.
+    complete: usize,
     /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
     pub(crate) left_in_set: usize,
     pub(crate) last_turn: LastTurn,

@@ -42,6 +42,12 @@ impl ModelHeap {
         self.peel(reachable, false, true).countable
     }
 
+    /// What ephemerons and weak maps hold because of garbage keys and values: that object and the one held for it.
+    pub fn held_because_of(&self, reachable: &[bool]) -> Vec<(Id, Id)> {
+        let holds = self.holds(reachable).into_iter();
+        holds.flat_map(|hold| hold.targets.into_iter().map(move |target| (hold.trigger, target))).collect()
+    }
+
     fn holds(&self, reachable: &[bool]) -> Vec<Hold> {
         let mut holds = Vec::new();
         for owner in self.watchers() {

@@ -145,7 +145,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if !self.is_owner_first(id) && !garbage.iter().any(|other| self.owner_waits(*other)) {
             return Ok(());
         }
-        let rings = self.rings_among(&garbage);
+        let rings = self.rings_among(&garbage, reachable);
         self.finalizing.in_rings.extend(rings);
         if !self.is_owner_first(id) || self.finalizing.in_rings.contains(&id) {
             return Ok(());
@@ -161,16 +161,18 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     /// The objects of these that are members of a ring, or come after one: those left when objects without references
-    /// to them are removed, one after the other.
-    fn rings_among(&self, garbage: &[Id]) -> HashSet<Id> {
+    /// to them are removed, one after the other. A key refers to what an ephemeron holds for its sake.
+    fn rings_among(&self, garbage: &[Id], reachable: &[bool]) -> HashSet<Id> {
         let mut owners: HashMap<Id, usize> = garbage.iter().map(|&id| (id, 0)).collect();
-        for target in garbage.iter().flat_map(|&id| self.model.references(id)) {
+        let weakly = self.model.held_because_of(reachable);
+        let held_for = |id: Id| weakly.iter().filter(move |(key, _)| *key == id).map(|(_, target)| *target);
+        for target in garbage.iter().flat_map(|&id| self.model.references(id).chain(held_for(id))) {
             owners.entry(target).and_modify(|count| *count += 1);
         }
         let mut free: Vec<Id> = garbage.iter().copied().filter(|id| owners[id] == 0).collect();
         while let Some(id) = free.pop() {
             owners.remove(&id);
-            for target in self.model.references(id) {
+            for target in self.model.references(id).chain(held_for(id)) {
                 if let Some(count) = owners.get_mut(&target) {
                     *count -= 1;
                     if *count == 0 {

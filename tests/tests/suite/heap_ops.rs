@@ -102,3 +102,21 @@ fn callback_of_a_weak_reference_that_is_set_anew_before_its_call_comes_once() {
 fn garbage_beside_an_open_object_is_collected() {
     check("ring tagged x 1 r4\nopen 1 = r4\nhub x 0 r3\nflip\nlist aligned-16 x 1 r2\nload r3 = r2.0\ncollect\n");
 }
+
+/// A second file died after the end of the epoch that had found a first one, while that one's finalizer waited for a safepoint. Both ran then;
+/// the second brought itself back, with a third that had died with it and was found only afterwards.
+#[test]
+fn finalizer_does_not_run_before_all_that_died_with_its_object_are_found() {
+    check(
+        "ring medium x 6 r1\nallocate-into r1.1 file 0\nfinalizable file keep 1 r4\nfail 3\nswap r1.4 r4.0\ngenerator x 1 r14\n\
+         finalizable file nothing r4\nallocate triple 0 r4\nallocate traced 0 r0\nload r1 = r0.0\nlist medium x 25 r3\n",
+    );
+}
+
+/// An ephemeron holds the owner for the sake of what it owns: a ring, of which all are finalized, in any order.
+#[test]
+fn owner_that_an_ephemeron_holds_for_what_it_owns_is_in_a_ring_with_it() {
+    check(
+        "finalizable owner nothing r1\nfinalizable owner nothing r2\nwrite r2.0 = r1\nephemeron r0 = r1 r2\nset r1 = null\nset r2 = null\ncollect\n",
+    );
+}

@@ -45,16 +45,13 @@ impl DeferredDriver {
                 self.follow_company(target);
             }
         });
-        if self.set_waits_for_company && self.phase == Phase::Idle {
-            self.release_complete_set(heap);
-        }
         2 + references
     }
 
-    /// The set of the epoch's dead is complete, unless an object is still followed.
+    /// The set of the epoch's dead is complete when the epoch has ended, and the deaths that go on beside the program have.
     pub(crate) fn release_complete_set(&mut self, heap: &mut Heap) {
-        self.set_waits_for_company = !self.company.is_empty();
-        if !self.set_waits_for_company {
+        if self.set_waits && self.phase == Phase::Idle && !self.has_dying(heap) {
+            self.set_waits = false;
             heap.release_finalizers();
         }
     }

@@ -24,8 +24,13 @@ impl DeferredDriver {
 
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
-        let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
-        !heap.deferred.free_queue.is_empty() || dying || heap.bump.blocks.has_freed_into()
+        self.has_dying(heap) || heap.bump.blocks.has_freed_into()
+    }
+
+    /// Whether dead objects wait for their children to be released, or to be found.
+    pub(crate) fn has_dying(&self, heap: &Heap) -> bool {
+        let uncommon = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
+        !heap.deferred.free_queue.is_empty() || uncommon
     }
 
     /// Runs pending work to its end.

@@ -291,9 +291,7 @@ impl DeferredDriver {
         });
         if found.is_none() {
             heap.queue_found_by_mark();
-            if self.phase == Phase::Idle {
-                self.release_complete_set(heap);
-            }
+            self.set_waits = true;
             self.go_on_discovering(heap);
         }
         Some(found.unwrap_or(1))

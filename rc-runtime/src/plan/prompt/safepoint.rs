@@ -207,7 +207,8 @@ impl Heap {
     /// brought to zero dies. Inside a finalizer those wait until none runs.
     pub(in crate::plan::prompt) fn end_round(mut heap: HeapEntry, turn: Turn) {
         if heap.services.finalizers.depth() == 0 {
-            heap.order_finalizers();
+            let waiting = heap.services.finalizers.queue.len();
+            heap.order_finalizers(waiting);
             Heap::run_queue(heap, turn);
         }
         if heap.context_mut().pending != 0 {

@@ -92,6 +92,10 @@ impl Heap {
     pub(crate) fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
         let count = found.len();
         self.services.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
+        if self.services.finalizers.complete > 0 {
+            // A collection has completed all sets.
+            self.services.finalizers.complete = self.services.finalizers.queue.len();
+        }
         count
     }
 

@@ -21,6 +21,7 @@ impl DeferredDriver {
             if left == units {
                 driver.work(heap, units);
             }
+            driver.release_complete_set(heap);
         });
     }
 
@@ -56,6 +57,7 @@ impl DeferredDriver {
         if left > 0 {
             left = heap.large.leaving.give_back(left);
         }
+        self.release_complete_set(heap);
         self.tracer.stops.slice_units += (units - left) as u64;
     }
 
@@ -123,7 +125,7 @@ impl DeferredDriver {
         self.tracer.stops.close_report(heap);
         heap.judge_fragmentation(self.tracer.stops.report.promoted);
         self.trigger.learn(&self.tracer.stops.report);
-        self.release_complete_set(heap);
+        self.set_waits = true;
         let given = (self.tracer.stops.report.given_bytes, self.tracer.stops.report.log_entries);
         self.mark.evidence.note_epoch(facts(heap, self.trials.in_doubt), heap.candidates.is_empty(), given);
         self.note_finalizers_of_mark(heap);

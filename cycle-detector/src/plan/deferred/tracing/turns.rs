@@ -176,7 +176,7 @@ impl DeferredDriver {
         self.roots.clear();
         self.mark = Mark::default();
         self.progress = Progress::Idle;
-        self.set_waits_for_company = false;
+        self.set_waits = false;
         self.trials.in_doubt = false;
     }
 }

@@ -136,11 +136,12 @@ impl Heap {
         }
     }
 
-    /// The epoch has ended: its set is complete.
+    /// The epoch has ended: its set is complete. Deaths go on beside the program, and what they add to the queue from here on is of
+    /// the next.
     pub fn release_finalizers(&mut self) {
-        self.services.finalizers.complete = !self.services.finalizers.queue.is_empty();
+        self.services.finalizers.complete = self.services.finalizers.queue.len();
         self.services.finalizers.ready = false;
-        if self.services.finalizers.complete || self.services.specials.post_clear.are_due() {
+        if self.services.finalizers.complete > 0 || self.services.specials.post_clear.are_due() {
             self.finalizers_are_ready();
         }
     }
@@ -164,10 +165,9 @@ impl Heap {
         }
         heap.services.finalizers.ready = false;
         Heap::run_post_clear(heap);
-        if std::mem::take(&mut heap.services.finalizers.complete) {
-            heap.order_finalizers();
-            // Objects queued meanwhile belong to another set.
-            heap.services.finalizers.left_in_set = heap.services.finalizers.queue.len();
+        let complete = std::mem::take(&mut heap.services.finalizers.complete);
+        if complete > 0 {
+            heap.services.finalizers.left_in_set = heap.order_finalizers(complete);
         }
         Heap::run_set(heap);
         if heap.services.finalizers.takes_wanted_collection() {
@@ -195,6 +195,7 @@ impl Heap {
     /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
     pub(in crate::services::finalizer) fn take_waiting(&mut self) -> Option<ObjectRef> {
         let object = self.services.finalizers.queue.pop_front()?;
+        self.services.finalizers.complete = self.services.finalizers.complete.saturating_sub(1);
         self.show_in_snapshot(object);
         if self.services.finalizers.unshown > 0 {
             self.services.finalizers.unshown -= 1;
@@ -281,15 +282,17 @@ impl Heap {
         }
     }
 
-    /// Puts the queue in the order in which it is to run, and takes off the objects that wait for their owner.
-    pub(crate) fn order_finalizers(&mut self) {
+    /// Puts the first `count` of the queue in the order in which they are to run, and takes off those that wait for their owner.
+    /// Returns how many are left of them.
+    pub(crate) fn order_finalizers(&mut self, count: usize) -> usize {
         if !type_registry::has_ordered_finalizers() {
-            return;
+            return count;
         }
         self.show_waiting();
         let has_left = std::mem::take(&mut self.services.finalizers.leaves_owned);
         let order = |object: ObjectRef| object.type_info().finalize_order;
-        let mut queue = std::mem::take(&mut self.services.finalizers.queue);
+        let waiting = &mut self.services.finalizers.queue;
+        let mut queue: List<ObjectRef> = (0..count).filter_map(|_| waiting.pop_front()).collect();
         let is_owned =
             |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
@@ -301,7 +304,7 @@ impl Heap {
         if queue.iter().any(|&object| free(self, object)) || waits(self) {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
                 queue.into_iter().partition(|&object| is_owned(self, object));
-            queue = ready.into_iter().collect();
+            queue = ready;
             self.services.finalizers.leaves_owned = !owned.is_empty();
             for object in owned {
                 self.let_go_after_finalizer(object);
@@ -310,7 +313,9 @@ impl Heap {
         if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
             self.sort_latest_first(&mut queue);
         }
-        self.services.finalizers.queue = queue;
+        let (count, others) = (queue.len(), std::mem::take(&mut self.services.finalizers.queue));
+        self.services.finalizers.queue = queue.into_iter().chain(others).collect();
+        count
     }
 
     /// Those registered last come first, and those that have no number last; else the order stays.
