@@ -120,3 +120,13 @@ fn owner_that_an_ephemeron_holds_for_what_it_owns_is_in_a_ring_with_it() {
         "finalizable owner nothing r1\nfinalizable owner nothing r2\nwrite r2.0 = r1\nephemeron r0 = r1 r2\nset r1 = null\nset r2 = null\ncollect\n",
     );
 }
+
+/// A finalizer allocates, which is a collection inside it. That found what another owner, whose finalizer was to run next, had left to a later
+/// set: it ran although the owner had registered itself anew.
+#[test]
+fn collection_inside_a_finalizer_leaves_what_waiting_owners_own() {
+    check(
+        "finalizable owner again 1 r0\npush r0\nfinalizable owner allocate r6\nallocate owner 0 r7\npeek 9 r10\nforget r0\n\
+         finalizable file nothing r0\nregister r10\npeek 15 r0\nfill r0.0 x 1 = r7\n",
+    );
+}

@@ -14,6 +14,7 @@
 
 use super::marker::Marker;
 use crate::slice::Slice;
+use std::ops::Range;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
@@ -68,13 +69,14 @@ fn judge(heap: &mut Heap, marker: &mut Marker) -> bool {
         return false;
     }
     let finalizable = heap.take_finalizable();
+    let waited = heap.waiting_for_finalizers().len();
     heap.queue_found_dead(&finalizable, is_dead);
     heap.set_mark_phase(MarkPhase::Condemns);
     match heap.waiting_for_finalizers().is_empty() {
         true => heap.begin_reclaim_all(&special[..dead]),
         false => heap.begin_reclaim_before_finalizers(&special[..dead]),
     }
-    let ended = keep_for_finalizers(heap, marker);
+    let ended = keep_for_finalizers(heap, marker, waited);
     if ended {
         for ephemeron in marker.take_held_back() {
             marker.units += heap.empty_ephemeron(ephemeron) as u64;
@@ -102,14 +104,18 @@ pub(crate) fn dead(heap: &Heap) -> impl Fn(ObjectRef) -> bool + Copy + use<> {
 }
 
 /// Objects that wait for their finalizers live on with all that they reach. Each that another of them reaches gets the
-/// flag `FOUND`: finalizers that run for owners first leave it to a later collection. False when the slice has ended before.
-fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker) -> bool {
-    let (waiting, is_dead) = (heap.waiting_for_finalizers().len(), dead(heap));
-    for place in 0..waiting {
-        let object = heap.waiting_for_finalizers()[place];
-        object.type_info().for_each_reference(object, Part::Whole, |target| marker.show(heap, target));
+/// flag `FOUND`: finalizers that run for owners first leave it to a later collection. The first `waited` may have their turn before
+/// the next set is put in order, since this may be a collection inside a finalizer. False when the slice has ended before.
+fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker, waited: usize) -> bool {
+    let is_dead = dead(heap);
+    if !mark_from_waiting(heap, marker, 0..waited) {
+        return false;
     }
-    if !marker.finish(heap) {
+    if waited > 0 {
+        heap.leave_to_owners_that_waited(waited, is_dead);
+    }
+    let waiting = heap.waiting_for_finalizers().len();
+    if !mark_from_waiting(heap, marker, waited..waiting) {
         return false;
     }
     for place in 0..waiting {
@@ -119,6 +125,15 @@ fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker) -> bool {
             false => object.add_flags(flag::FOUND),
         }
         marker.show(heap, object);
+    }
+    marker.finish(heap)
+}
+
+/// Marks what some of those that wait refer to, and all that it reaches. False when the slice has ended before.
+fn mark_from_waiting(heap: &mut Heap, marker: &mut Marker, places: Range<usize>) -> bool {
+    for place in places {
+        let object = heap.waiting_for_finalizers()[place];
+        object.type_info().for_each_reference(object, Part::Whole, |target| marker.show(heap, target));
     }
     marker.finish(heap)
 }
