@@ -41,6 +41,22 @@ fn what_one_epoch_finds_dead_is_finalized_in_reverse_order_whatever_found_it() {
     assert_eq!(live(&mut m), 0);
 }
 
+/// scenario 67: the same where the deaths go on beside the program after the epoch's end.
+#[test]
+fn deaths_that_go_on_after_an_epoch_are_of_its_set() {
+    for units in 1..200 {
+        let mut m = mutator(Plan::Deferred, None);
+        (0..30).for_each(|number| _ = new(&mut m, &REVERSE, number));
+        m.epoch();
+        m.truncate_roots(0);
+        for _ in 0..2 {
+            m.flip();
+            while m.step(units) {}
+        }
+        assert_eq!(seen(), (0..30).rev().collect::<Vec<_>>(), "{units} units at a time");
+    }
+}
+
 /// scenario 68: once for each time that it is found dead.
 #[test]
 fn an_object_that_registers_itself_anew_is_finalized_once_in_each_collection() {
