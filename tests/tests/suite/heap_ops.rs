@@ -130,3 +130,12 @@ fn collection_inside_a_finalizer_leaves_what_waiting_owners_own() {
          finalizable file nothing r0\nregister r10\npeek 15 r0\nfill r0.0 x 1 = r7\n",
     );
 }
+
+/// A collection in slices has set the unlogged bits of the hole in which the entry was made; its words are written without a barrier all the same.
+#[test]
+fn entry_of_a_weak_map_is_made_where_a_collection_in_slices_has_set_unlogged_bits() {
+    check(
+        "list medium x 116 r4\nallocate link 0 r7\nweak-map values r12\ntree 4 r1\nmap-set r12 r1 = r1\nepoch\nflip\nweak-map both r13\n\
+         turns x 8\nmap-set r12 r13 = r7\n",
+    );
+}

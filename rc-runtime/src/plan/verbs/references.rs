@@ -237,8 +237,10 @@ impl Heap {
     /// Writes a word into a plain slot of an object that was made since the last safepoint; what stood there is nothing.
     #[inline(always)]
     pub(crate) fn write_first(&mut self, slot: Slot, word: u64) {
-        match self.plan() {
-            Plan::Deferred | Plan::Trace => debug_assert!(!Heap::must_log(slot)),
+        match self.regime() {
+            Plan::Deferred => debug_assert!(!Heap::must_log(slot)),
+            // A collection in slices sets the bits of holes, too. What stood in them is nothing to show.
+            Plan::Trace => {}
             Plan::Prompt => {
                 // SAFETY: [HEADER] a plain reference.
                 unsafe { ObjectRef::of_word(word) }.into_iter().for_each(ObjectRef::increment_exact);
