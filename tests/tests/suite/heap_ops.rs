@@ -131,6 +131,16 @@ fn collection_inside_a_finalizer_leaves_what_waiting_owners_own() {
     );
 }
 
+/// The same of a collection in slices, which a finalizer's poll has done: an owner that was to run next brought itself back.
+#[test]
+fn collection_in_slices_inside_a_finalizer_leaves_what_waiting_owners_own() {
+    check(
+        "stop\nfinalizable file nothing r0\nfinalizable owner keep 2 r1\nfinalizable owner poll r3\nallocate requested 0 r3\n\
+         finalizable file hang 2 r4\nallocate-into r0.1 owner 0\nswap r4.0 r0.1\ntree 1 r1\nhub x 252 r4\nepoch\npart\nlist medium x 1 r4\n\
+         restart\nfinalizable owner hang 1 r11\n",
+    );
+}
+
 /// A collection in slices has set the unlogged bits of the hole in which the entry was made; its words are written without a barrier all the same.
 #[test]
 fn entry_of_a_weak_map_is_made_where_a_collection_in_slices_has_set_unlogged_bits() {

@@ -3,7 +3,9 @@
 //! 1. Everything that a root holds is marked, and all that it reaches: frames, globals, handles, the host's roots, objects
 //!    that the runtime holds for a call, or that are immortal. `[ROOT]`
 //! 2. What is not marked is dead. Weak references to it are cleared, before any finalizer runs. `[WEAK]`
-//! 3. The dead that have finalizers join those that wait for theirs. These are judged anew, so that owners come first, and
+//! 3. What those reach that wait for their finalizers already is left to a later collection: this may be one inside a finalizer, and an
+//!    owner among them may have its turn, and live on, before the next set is put in order. All other dead that have finalizers join
+//!    those that wait. These are judged anew, so that owners come first, and
 //!    all are marked with all that they reach: they die at a later collection, unless a finalizer has stored them somewhere.
 //! 4. Ephemerons whose key is still not marked release their values.
 //! 5. The holes of all blocks are found again; no dead object is looked at. `[RECLAIM]`
@@ -68,8 +70,12 @@ fn judge(heap: &mut Heap, marker: &mut Marker) -> bool {
         heap.put_special_back(special, |_| false);
         return false;
     }
-    let finalizable = heap.take_finalizable();
     let waited = heap.waiting_for_finalizers().len();
+    if !mark_from_waiting(heap, marker, 0..waited) {
+        heap.put_special_back(special, |_| false);
+        return false;
+    }
+    let finalizable = heap.take_finalizable();
     heap.queue_found_dead(&finalizable, is_dead);
     heap.set_mark_phase(MarkPhase::Condemns);
     match heap.waiting_for_finalizers().is_empty() {
@@ -104,17 +110,10 @@ pub(crate) fn dead(heap: &Heap) -> impl Fn(ObjectRef) -> bool + Copy + use<> {
 }
 
 /// Objects that wait for their finalizers live on with all that they reach. Each that another of them reaches gets the
-/// flag `FOUND`: finalizers that run for owners first leave it to a later collection. The first `waited` may have their turn before
-/// the next set is put in order, since this may be a collection inside a finalizer. False when the slice has ended before.
+/// flag `FOUND`: finalizers that run for owners first leave it to a later collection. What the first `waited` refer to is marked.
+/// False when the slice has ended before.
 fn keep_for_finalizers(heap: &mut Heap, marker: &mut Marker, waited: usize) -> bool {
-    let is_dead = dead(heap);
-    if !mark_from_waiting(heap, marker, 0..waited) {
-        return false;
-    }
-    if waited > 0 {
-        heap.leave_to_owners_that_waited(waited, is_dead);
-    }
-    let waiting = heap.waiting_for_finalizers().len();
+    let (waiting, is_dead) = (heap.waiting_for_finalizers().len(), dead(heap));
     if !mark_from_waiting(heap, marker, waited..waiting) {
         return false;
     }

@@ -55,11 +55,6 @@ impl<T: Copy> Queue<T> {
         self.gone == self.list.len()
     }
 
-    /// Keeps the first `len` of those that have not left.
-    pub fn truncate(&mut self, len: usize) {
-        self.list.truncate(self.gone + len);
-    }
-
     /// Half of it at least, so that each entry is moved a few times at most.
     #[cold]
     fn clear_away(&mut self) {

@@ -1,7 +1,6 @@
 //! The lists of objects that a collection must look at although they may be dead, or must not free although no root
 //! reaches them.
 
-use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::BUFFERED;
@@ -139,22 +138,6 @@ impl Heap {
         for place in 0..waiting {
             self.services.finalizers.queue[place].remove_flags(flag::FOUND);
         }
-    }
-
-    /// Of those that the collection has queued, which follow the first `waited`: takes off what one of these reaches, where its type
-    /// asks for owners first. It is marked, and found dead when its owner has had its turn.
-    pub fn leave_to_owners_that_waited(&mut self, waited: usize, is_dead: impl Fn(ObjectRef) -> bool) {
-        let mut kept = waited;
-        for place in waited..self.services.finalizers.queue.len() {
-            let object = self.services.finalizers.queue[place];
-            if object.type_info().finalize_order == FinalizeOrder::OwnerFirst && !is_dead(object) {
-                self.note_waiting(object, false);
-            } else {
-                self.services.finalizers.queue[kept] = object;
-                kept += 1;
-            }
-        }
-        self.services.finalizers.queue.truncate(kept);
     }
 
     /// The objects that wait for their finalizers. One that something else than the queue holds has the flag `FOUND`

@@ -1,11 +1,11 @@
 //! The dead are judged in slices: one match on what is done to them next. The heap has the steps (`plan::trace::judging`). `[WEAK]`
 //!
 //! ```text
-//! Weak ──► Waiting ──► Queue ──► Forget ──► Owned ──► Keep ──► Keys ──► Slots
-//! slots    noted       finalizers           what finalizers    of       of what
-//! that                 of the dead          need is marked     held-    is still
-//! refer                                                        back     dead
-//! to the dead                                                  ephemerons
+//! Weak ──► Reached ──► Waiting ──► Queue ──► Forget ──► Owned ──► Keep ──► Keys ──► Slots
+//! slots    what those  noted       finalizers           what finalizers    of       of what
+//! that     refer to               of the dead          need is marked     held-    is still
+//! refer    that wait                                                      back     dead
+//! to the dead                                                             ephemerons
 //! ```
 //!
 //! A collection that stops the program does the same in one piece (`plan/bump/mark_and_sweep`), and says what each step is for. What is
@@ -21,6 +21,8 @@ use tally_heap::{Heap, ObjectRef};
 enum Step {
     #[default]
     Weak,
+    /// What those refer to that waited before.
+    Reached,
     Waiting,
     Queue,
     Forget,
@@ -63,7 +65,7 @@ impl Judging {
             Step::Waiting => heap.note_waiting_some(),
             Step::Queue => heap.queue_some(),
             Step::Forget => heap.forget_noted_some(),
-            Step::Owned => self.show_owned(heap),
+            Step::Reached | Step::Owned => self.show_owned(heap),
             Step::Keep => self.show_waiting(heap),
             Step::Keys => self.empty_next(heap),
             Step::Slots => return heap.end_special_some(units).map(|done| done + spent),
@@ -77,7 +79,8 @@ impl Judging {
     fn enter_next(&mut self, heap: &mut Heap) {
         (self.at, self.chunk) = (0, 0);
         self.step = match self.step {
-            Step::Weak => {
+            Step::Weak => Step::Reached,
+            Step::Reached => {
                 heap.begin_queueing();
                 Step::Waiting
             }
