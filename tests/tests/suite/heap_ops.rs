@@ -141,6 +141,14 @@ fn collection_in_slices_inside_a_finalizer_leaves_what_waiting_owners_own() {
     );
 }
 
+/// An owner of another order registers itself anew, time and again; those that waited for it once do not wait for ever, and run in their order.
+#[test]
+fn owners_below_one_of_another_order_run_in_their_order() {
+    check(
+        "allocate owner 0 r7\nfinalizable owner panic r2\nfinalizable newest again 3 r4\nwrite r4.0 = r2\nwrite r2.0 = r7\n",
+    );
+}
+
 /// A collection in slices has set the unlogged bits of the hole in which the entry was made; its words are written without a barrier all the same.
 #[test]
 fn entry_of_a_weak_map_is_made_where_a_collection_in_slices_has_set_unlogged_bits() {

@@ -112,7 +112,7 @@ impl Heap {
             others.into_iter().partition(of(FinalizeOrder::Reverse));
         self.sort_latest_first(&mut numbered);
         // Without memory to find the owners they keep their order.
-        let mut ordered = owners_first(&owners).unwrap_or(owners);
+        let mut ordered = owners_first(&owners, |_| true).unwrap_or(owners);
         ordered.append(&mut numbered);
         ordered.extend(others);
         ordered
@@ -126,16 +126,23 @@ impl Heap {
     }
 }
 
-/// The objects, each before those of them that it reaches, as far as they are in no ring; `None` when there is no
-/// memory to find out.
-fn owners_first(objects: &[ObjectRef]) -> Option<List<ObjectRef>> {
+/// The objects, each before those of them that it reaches through others of which `leads`, as far as they are in no ring; `None` when
+/// there is no memory to find out.
+pub(in crate::services::finalizer) fn owners_first(
+    objects: &[ObjectRef],
+    leads: impl Fn(ObjectRef) -> bool,
+) -> Option<List<ObjectRef>> {
     let (mut meant, mut seen) = (FxHashSet::default(), FxHashSet::default());
     meant.try_reserve(objects.len()).ok()?;
     meant.extend(objects);
     let mut left = List::new();
     let references = |object: ObjectRef| {
         let mut targets = List::new();
-        object.type_info().for_each_reference(object, Part::Whole, |target| targets.push(target));
+        object.type_info().for_each_reference(object, Part::Whole, |target| {
+            if meant.contains(&target) || leads(target) {
+                targets.push(target);
+            }
+        });
         targets
     };
     for &start in objects {

@@ -6,6 +6,7 @@ use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
+use crate::services::finalizer::exit::owners_first;
 use crate::services::special::AWAITS_FINALIZER;
 use crate::type_registry::{self, TypeInfo};
 use std::cmp::Reverse;
@@ -299,9 +300,8 @@ impl Heap {
         // An owner of another order runs first, too. A ring of owners beside such objects waits for one set at most.
         let owner =
             |heap: &Heap, object| order(object) != FinalizeOrder::OwnerFirst && !heap.is_held_beside_queue(object);
-        let waits =
-            |heap: &Heap| !has_left && heap.marks_find_all_owned() && queue.iter().any(|&object| owner(heap, object));
-        if queue.iter().any(|&object| free(self, object)) || waits(self) {
+        let others_own = self.marks_find_all_owned() && queue.iter().any(|&object| owner(self, object));
+        if queue.iter().any(|&object| free(self, object)) || (others_own && !has_left) {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
                 queue.into_iter().partition(|&object| is_owned(self, object));
             queue = ready;
@@ -309,6 +309,12 @@ impl Heap {
             for object in owned {
                 self.let_go_after_finalizer(object);
             }
+        } else if others_own {
+            // They have waited for those of another order, which live on. Of each other they still ask for owners first.
+            let (owners, mut all): (List<ObjectRef>, List<ObjectRef>) =
+                queue.into_iter().partition(|&object| order(object) == FinalizeOrder::OwnerFirst);
+            all.extend(owners_first(&owners, |_| false).unwrap_or(owners));
+            queue = all;
         }
         if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
             self.sort_latest_first(&mut queue);
