@@ -8,14 +8,18 @@
 //! ```
 //!
 //! The queue runs at the end of a safepoint, as mutator code, never inside the driver. Under the deferred plan it waits
-//! for the end of the epoch, so that all that one epoch found dead is one set; and finalizers do not nest: what a
-//! safepoint inside one finds waits for the next safepoint outside.
+//! for the end of the epoch, and of the deaths that go on after it, so that all that one epoch found dead is one set:
+//! the first of the queue, behind which the next gathers. And finalizers do not nest: what a safepoint inside one finds
+//! waits for the next safepoint outside.
 //!
 //! | a type's order | within a set |
 //! |---|---|
 //! | any | any |
 //! | reverse | the object registered last is first; those objects carry a number in their record (`special`) |
 //! | owner first | an object that only the queue holds; the others wait until it has released them; of rings all |
+//!
+//! Where nothing is counted an owner of another order has its turn first, too, but once: one that registers itself anew
+//! does not keep what it owns waiting for ever. A collection inside a finalizer queues nothing that those reach that wait.
 //!
 //! **Dead young objects** are never touched under the deferred plan, so those with finalizers stand on a list. When the
 //! increments of a flip are done, an object on it that is not mature is dead. They are all found first and held then: what

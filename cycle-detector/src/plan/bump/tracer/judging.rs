@@ -3,9 +3,10 @@
 //! ```text
 //! Weak ──► Reached ──► Waiting ──► Queue ──► Forget ──► Owned ──► Keep ──► Keys ──► Slots
 //! slots    what those  noted       finalizers           what finalizers    of       of what
-//! that     refer to               of the dead          need is marked     held-    is still
-//! refer    that wait                                                      back     dead
-//! to the dead                                                             ephemerons
+//! that     refer to                of the dead          need is marked     held-    is still
+//! refer    that wait                                                       back     dead
+//! to the                                                                   ephemerons
+//! dead
 //! ```
 //!
 //! A collection that stops the program does the same in one piece (`plan/bump/mark_and_sweep`), and says what each step is for. What is
