@@ -157,3 +157,17 @@ fn entry_of_a_weak_map_is_made_where_a_collection_in_slices_has_set_unlogged_bit
          turns x 8\nmap-set r12 r13 = r7\n",
     );
 }
+
+/// New objects that a mark in slices comes to, in a block whose live bits it has kept, were counted twice: there were more survivors than
+/// objects.
+#[test]
+fn new_object_that_a_mark_in_slices_has_reached_survives_once() {
+    check(
+        "garbage pair 0 x 7\nfinalizable owner hang 2 r0\nallocate owner 0 r4\nepoch\nallocate file 0 r2\nring medium x 1 r3\n\
+         allocate newest 0 r14\nallocate newest 0 r1\nweak r1 = r0\nallocate pair 0 r4\npart\nfinalizable file again 3 r15\n\
+         hub x 15 r0\nallocate pair 0 r3\nfinalizable requested panic r0\nepoch\nfinalizable owner allocate r4\nhub x 197 r1\n\
+         garbage triple 0 x 170\nallocate-into r4.0 owner 0\nallocate file 0 r2\ntree 5 r1\nring triple x 103 r1\n\
+         finalizable file write 3 r0\nhub x 90 r3\nwrite r0.0 = r3\nfinalizable newest panic r3\nlist link x 235 r2\n\
+         allocate requested 0 r3\nload r0 = r1.0\nhub x 397 r1\ntoggle r2.0 r8 x 6\n",
+    );
+}

@@ -153,7 +153,8 @@ impl Heap {
         Some(spent)
     }
 
-    /// Clears the live bits of the unmarked objects of a block, which all have some; the others survive. Returns what that cost.
+    /// Clears the live bits of the unmarked objects of a block, which all have some; the others survive. One that is new has some if the
+    /// mark has counted it. Returns what that cost.
     fn clear_dead_cells(&self, block: u32, survivors: &mut Survivors) -> i64 {
         let (mut at, end, mut spent) = (block_start(block), block_start(block + 1), 0);
         while let Some(object) = next_live(at, end) {
@@ -161,8 +162,9 @@ impl Heap {
             at = cell + bytes;
             spent += 1;
             if MARK.get(object.granule()) {
-                survivors.objects += 1;
-                survivors.bytes += bytes;
+                let is_counted = object.stamp() == self.trace.slices.new_stamp;
+                survivors.objects += u64::from(!is_counted);
+                survivors.bytes += if is_counted { 0 } else { bytes };
             } else {
                 // SAFETY: [OWNED] a block of this heap.
                 unsafe { LIVE.clear_cell(cell, at) };
