@@ -37,6 +37,8 @@ pub struct Trace {
     pub(crate) special: List<ObjectRef>,
     /// A collection in slices.
     pub(crate) slices: slices::Slices,
+    /// References that were shown to marks in slices because their object was written to.
+    pub shown: u64,
     /// A heap of the deferred plan traces: survivors are mature, as under the trace plan.
     pub(crate) ages: bool,
     /// How far the change is by which it began to, or after which it counts.

@@ -8,9 +8,10 @@
 //! ```
 //!
 //! A collection costs what lives, and comes when as much was allocated: that is seen. What counting would cost is a matter of what survives
-//! and what is written to. Objects that were promoted, and that have died later, would have cost their counts: that is the least. Where it
-//! is next to nothing, counting is tried. If it costs more than the collections have, because of what is written, the next
-//! trial comes after twice as many collections. Compared is the time for which the program was stopped, and that of its log, for what it
+//! and what is written to. Objects that were promoted, and that have died later, would have cost their counts, and so would
+//! the references that objects had that were written to while a collection ran: that is the least. Where it is next to nothing, counting is
+//! tried. If it costs more than the collections have, because of what is written between them, the next trial comes
+//! after twice as many collections. Compared is the time for which the program was stopped, and that of its log, for what it
 //! allocates. What the heap does to change its rules is
 //! [`tally_heap::plan::deferred::tracing`]; when the driver asks, `turns` says.
 
@@ -51,7 +52,7 @@ pub(crate) struct Tracing {
     patience: u32,
     /// Counting has cost little enough when the heap counted last.
     counting_pays: bool,
-    /// Objects promoted, and freed when they were mature, and units of weak slots that were cleared, until the last collection.
+    /// What counting would have worked for until the last collection: [`items`].
     items: u64,
 }
 
@@ -89,17 +90,22 @@ impl Tracing {
     }
 }
 
-/// Objects for which counting would have worked so far. To clear a weak slot costs as much under either rule; and the keys of ephemerons
-/// would have waited for a mark.
+/// Objects for which counting would have worked so far: promoted, freed when they were mature, decremented since a logged object had referred
+/// to them. To clear a weak slot costs as much under either rule; and the keys of ephemerons would have waited for a mark.
 fn items(heap: &Heap) -> u64 {
     let cleared = heap.services.specials.cleared * SLOT_UNITS as u64;
-    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + cleared
+    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + heap.trace.shown + cleared
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tally_heap::heap::Traces;
+    use tally_heap::plan::Rules;
     use tally_heap::services::weak_map::WeakMode;
+    use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
+
+    static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 16, &[0, 8]);
 
     /// After how many collections counting is tried, and after how many epochs it ends; each costs the same every time.
     fn turns(tracing: u64, least: u64, counting: u64) -> (Option<u32>, Option<u32>) {
@@ -160,5 +166,48 @@ mod tests {
             assert_eq!(m.weak_map_count(map), 0, "{mode:?}");
             assert!(items(m.heap()) - before >= ENTRIES * SLOT_UNITS as u64, "{mode:?}");
         }
+    }
+
+    /// A list of sessions by last use, of which each request writes to three, promised to cost counting nothing but the few that came and
+    /// went. So counting was tried again and again, and each trial left half as many blocks again as the heap had.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn old_objects_that_are_written_to_would_cost_counting_what_they_referred_to() {
+        const OLD: usize = 2_000;
+        let items_of_writes = |writes: bool| {
+            let options = HeapOptions {
+                epoch_bytes: 64 << 10,
+                slice_units: Some(64),
+                traces: Traces::ByTurns(u32::MAX),
+                ..HeapOptions::default()
+            };
+            // SAFETY: [HELD] references are used as it says.
+            let mut m = unsafe { crate::Mutator::new(options) }.expect("address space");
+            let node = type_registry::register(&NODE).expect("sound");
+            let old: Vec<_> = (0..OLD).map(|_| m.allocate(node).expect("room")).collect();
+            for &object in &old {
+                m.push_root(Some(object));
+                m.write(object, object.slot(8), old[0].address());
+            }
+            let mut allocate = |m: &mut crate::Mutator, turn: usize| {
+                m.allocate(node).expect("room");
+                let object = old[turn % OLD];
+                if writes && m.heap().rules() == Rules::Tracing {
+                    m.write(object, object.slot(8), object.address());
+                }
+                m.poll();
+            };
+            let mut turns = 0..;
+            while m.heap().statistics.marks < 4 {
+                allocate(&mut m, turns.next().expect("numbers"));
+            }
+            let (marks, before) = (m.heap().statistics.marks, items(m.heap()));
+            while m.heap().statistics.marks < marks + 4 {
+                allocate(&mut m, turns.next().expect("numbers"));
+            }
+            items(m.heap()) - before
+        };
+        assert_eq!(items_of_writes(false), 0);
+        assert!(items_of_writes(true) > 100, "{} items", items_of_writes(true));
     }
 }

@@ -89,7 +89,10 @@ impl Heap {
 
     /// What it refers to belongs to the snapshot.
     pub(crate) fn show_part(&mut self, object: ObjectRef, part: Part) {
-        object.type_info().for_each_reference(object, part, |target| self.show_in_snapshot(target));
+        object.type_info().for_each_reference(object, part, |target| {
+            self.trace.shown += 1;
+            self.show_in_snapshot(target);
+        });
     }
 
     /// A root held the object at the snapshot.
