@@ -33,6 +33,21 @@ impl TypeInfo {
         is_word && (offset - self.size.min(offset)).is_multiple_of(8) && is_inside()
     }
 
+    /// Whether the descriptor says nothing of the payload's word at `offset`: it is no field, no half of a pair and not the number of
+    /// elements. What a trace function reads is not known.
+    pub fn is_plain_word(&self, offset: u64) -> bool {
+        let is_half = |field, at: u64| match self.reading {
+            Reading::Traced(Tracer::Pairs(pairs)) => u64::from(pairs.tag_of(field)) == at,
+            _ => false,
+        };
+        let is_among = |fields: &[u32], at| fields.iter().any(|&field| u64::from(field) == at || is_half(field, at));
+        let is_field = match offset.checked_sub(self.size) {
+            None => is_among(&self.fixed, offset),
+            Some(at) => self.stride != 0 && is_among(&self.element, at % self.stride),
+        };
+        !is_field && (self.stride == 0 || offset != self.length_offset)
+    }
+
     /// The reference in `word`, if it holds one to a heap object.
     ///
     /// # Safety

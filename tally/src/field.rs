@@ -150,8 +150,7 @@ impl<'a> Ref<'a> {
     /// A word that is neither a field nor the number of elements.
     pub(crate) fn expect_plain_word(self, offset: u64) {
         let info = self.expect_word(offset);
-        let is_length = info.stride != 0 && offset == info.length_offset;
-        assert!(!is_field(info, offset) && !is_length, "`{}` has no plain word at {offset}", info.name);
+        assert!(info.is_plain_word(offset), "`{}` has no plain word at {offset}", info.name);
     }
 
     pub(crate) fn slot(self, offset: u64) -> Slot {

@@ -159,10 +159,14 @@ pub unsafe extern "C" fn tally_ephemeron_key_write(object: u64, slot: u64, key: 
 
 fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &str) {
     let (object, known) = (required(object, function), own(target, function));
-    if !slot.is_multiple_of(8)
-        || slot.wrapping_sub(object.address()) >= object.type_info().cell_bytes_of(object) - HEADER_BYTES
-    {
+    let (info, offset) = (object.type_info(), slot.wrapping_sub(object.address()));
+    if !slot.is_multiple_of(8) || offset >= info.cell_bytes_of(object) - HEADER_BYTES {
         refuse(slot, function, "which is no aligned word of the object");
+    }
+    if !info.is_plain_word(offset) {
+        let says =
+            format!("which the type `{}` describes: a word that is to refer weakly is left out of it", info.name);
+        refuse(slot, function, &says);
     }
     // SAFETY: [OWNED] an aligned word of an object of this heap.
     let slot = unsafe { Slot::from_address(slot) };

@@ -6,7 +6,12 @@ use super::program::{Folder, of_nodes};
 const USAGE: i32 = 2;
 
 fn ends(body: &str, says: &str) {
-    let folder = Folder::with(&[("program.c", &of_nodes(&format!("int main(void) {{ {body} return 0; }}")))]);
+    ends_beside("", body, says);
+}
+
+/// The same with types of the program's own.
+fn ends_beside(types: &str, body: &str, says: &str) {
+    let folder = Folder::with(&[("program.c", &of_nodes(&format!("{types} int main(void) {{ {body} return 0; }}")))]);
     for level in ["0", "2"] {
         let ran = folder.tally(&["run", "--opt", level, "program.c"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(USAGE), ""), "{body}: {ran:?}");
@@ -49,6 +54,30 @@ fn weak_slots_that_are_no_words_of_their_object() {
     {
         let nodes = "Node *node = push(NULL, 1), *other = NULL; TALLY_ROOT(node, other); other = push(NULL, 2); void *local; (void)local;";
         ends(&format!("{nodes} {function}(node, {slot}, other);"), "which is no aligned word of the object");
+    }
+}
+
+/// Such a reference would be counted when it is overwritten or released, and never was when it was written.
+#[test]
+fn weak_slots_that_are_fields_of_their_object() {
+    let types = "
+        typedef struct { uint64_t length; Node *at[]; } Row;
+        TALLY_ARRAY_TYPE(Row, length, at);
+        typedef struct { uint64_t tag, word; } Value;
+        typedef struct { uint64_t number; Value value; } Box;
+        TALLY_PAIR_TYPE(Value, tag, word, 255, 7);
+        TALLY_TYPE_OF_PAIRS(Box, Value, value);";
+    for call in [
+        "tally_ephemeron_key_write(node, &node->next",
+        "tally_weak_write(row, &row->at[2]",
+        "tally_weak_write(row, &row->length",
+        "tally_weak_write(box, &box->value.tag",
+        "tally_weak_write(box, &box->value.word",
+    ] {
+        let made = "Node *node = NULL; Row *row = NULL; Box *box = NULL; TALLY_ROOT(node, row, box);
+            node = push(NULL, 1); row = TALLY_NEW_ARRAY(Row, 3); box = TALLY_NEW(Box);";
+        let says = "` describes: a word that is to refer weakly is left out of it";
+        ends_beside(types, &format!("{made} {call}, node);"), says);
     }
 }
 
