@@ -17,6 +17,7 @@
 //! object's address, or none of the heap's. Plain pointers are passed into objects too often for that (`hash(name->bytes)`):
 //! a caller keeps the bases of its plain arguments while the call runs, and the callee has no roots of them.
 
+mod accessed;
 pub(super) mod again;
 mod asked_bases;
 mod bases;

@@ -3,6 +3,7 @@
 
 mod limits;
 mod shared_slots;
+mod unions;
 
 use tally_kit::folder::Folder;
 

@@ -1,9 +1,10 @@
-//! Variables that hold references and stay in memory, because their address is taken or they are structs or arrays: each
-//! is a root, with a descriptor made from its type.
+//! Variables that hold references and stay in memory, because their address is taken or they are structs, unions or arrays: each
+//! is a root, with a descriptor made from its type and from what is done with it (`accessed.rs`).
 //!
 //! A variable whose address goes to functions like `strtol` alone becomes a value first: each call gets a variable of its
 //! own, which is no root, and what is read from it lies in the object that the call was given.
 
+use super::accessed::Accessed;
 use super::references::References;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::same_object::stores_place_to;
@@ -56,14 +57,16 @@ pub(super) fn root(
     let in_memory = in_memory.filter(|it| it.is_parameter_with("byval") || it.is_parameter_with("sret"));
     let allocas = function.instructions().into_iter().filter(|it| it.is(Opcode::LLVMAlloca));
     let mut findings = Vec::new();
-    for variable in in_memory.chain(allocas).filter(|variable| !rooted.contains(variable)) {
-        if !references.may_carry(variable_type(variable))
+    let variables: Vec<Value> = in_memory.chain(allocas).collect();
+    let accessed = Accessed::of(builder.module(), references, callees, &variables);
+    for variable in variables.into_iter().filter(|variable| !rooted.contains(variable)) {
+        if !accessed.has(variable)
             || variable.is_swifterror()
             || variable.is(Opcode::LLVMAlloca) && variable.has_mark(PLACE)
         {
             continue;
         }
-        match descriptor(builder.module(), references, function, variable) {
+        match descriptor(builder.module(), &accessed, function, variable) {
             Ok(descriptor) => root_variable(builder, function, variable, descriptor),
             Err(fault) => {
                 let message = format!("no root can be made of the variable %{}: {fault}", variable.name());
@@ -75,21 +78,17 @@ pub(super) fn root(
 }
 
 /// What says which words of a variable are references: null for one reference.
-fn descriptor(module: Module, references: &References, function: Value, variable: Value) -> Result<Value, String> {
+fn descriptor(module: Module, accessed: &Accessed, function: Value, variable: Value) -> Result<Value, String> {
     let of = variable_type(variable);
     let count = match variable_count(variable) {
         Some(count) if !(of.is_pointer() && count == 1) => count,
         _ => return Ok(module.pointer().null()),
     };
-    let mut offsets = Vec::new();
-    for number in 0..count {
-        references.offsets(module, of, number * module.size_of(of), &mut offsets);
-    }
     let names = [function, variable].map(Value::name);
     let description = TypeDescription {
         name: format!("variable {} of {}", names[1], names[0]),
         size: module.size_of(of) * count,
-        refs: offsets.into_iter().map(|offset| offset as u32).collect(),
+        refs: accessed.offsets(variable).map(|offset| offset as u32).collect(),
         exported: false,
         ..TypeDescription::default()
     };

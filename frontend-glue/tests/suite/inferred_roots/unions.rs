@@ -1,0 +1,103 @@
+//! Variables whose type does not say which of their words are references: unions, bytes, and what is copied between them.
+
+use super::prints;
+use tally_kit::folder::Folder;
+
+/// The roots of a union were those of its largest member's type: the object was lost where that is a number.
+const UNIONS: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <tally_gc.h>
+#ifndef REF
+#define REF(Type) Type *
+#define NEW TALLY_NEW
+#else
+#define NEW TALLY_NEW_REF
+#endif
+typedef struct Node { REF(struct Node) next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef union Value { double number; REF(Node) node; } Value;
+typedef struct Slot { long tag; Value value; double more; } Slot;
+typedef union Many { double numbers[6]; REF(Node) nodes[6]; } Many;
+
+__attribute__((noinline)) static REF(Node) make(long value) { REF(Node) node = NEW(Node); node->value = value; return node; }
+__attribute__((noinline)) static void churn(void) {
+    tally_collect();
+    for (int i = 0; i < 100; i++) make(1000 + i);
+}
+__attribute__((noinline)) static Value wrap(long value) { Value w; w.node = make(value); return w; }
+__attribute__((noinline)) static long use(Value v) { churn(); return v.node->value; }
+__attribute__((noinline)) static Slot slot_of(long value) { Slot slot = {1, {0}, 2.5}; slot.value.node = make(value); churn(); return slot; }
+__attribute__((noinline)) static long use_slot(Slot slot) { Slot copy = slot; churn(); return copy.value.node->value; }
+/* Only bytes are copied while the object is needed. */
+__attribute__((noinline)) static long of_copies(void) {
+    Slot slot = slot_of(7), later;
+    Value value = slot.value;
+    memset(&slot, 0, sizeof slot);
+    churn();
+    later.value = value;
+    value.number = 1;
+    churn();
+    return later.value.node->value;
+}
+/* At places that nobody knows. */
+__attribute__((noinline)) static long of_places(int n) {
+    Many many;
+    for (int i = 0; i < 6; i++) many.numbers[i] = i;
+    for (int i = 0; i < n; i++) many.nodes[i] = make(i);
+    churn();
+    Many copy = many;
+    memset(&many, 0, sizeof many);
+    churn();
+    long sum = 0;
+    for (int i = 0; i < n; i++) sum += copy.nodes[i]->value;
+    return sum + (long)copy.numbers[5];
+}
+__attribute__((noinline)) static long of_bytes(void) {
+    char bytes[24];
+    *(REF(Node) *)(bytes + 8) = make(9);
+    churn();
+    return (*(REF(Node) *)(bytes + 8))->value;
+}
+int main(void) {
+    Value v;
+    v.node = make(5);
+    churn();
+    long first = v.node->value;
+    v.number = 0.5;
+    churn();
+    printf("%ld %.1f %ld %ld %ld %ld %ld\n", first, v.number, use(wrap(6)), of_copies(), use_slot(slot_of(8)), of_places(5), of_bytes());
+}
+"#;
+
+#[test]
+fn union_of_a_number_and_a_reference_is_a_root() {
+    let folder = Folder::with(&[("unions.c", UNIONS)]);
+    prints(&folder, "unions.c", &["--roots", "auto"], "5 0.5 6 7 8 15 9\n");
+}
+
+#[test]
+fn union_of_a_number_and_a_typed_reference_is_a_root() {
+    let folder = Folder::with(&[("unions.c", &format!("#define REF(Type) TALLY_REF(Type)\n{UNIONS}"))]);
+    prints(&folder, "unions.c", &[], "5 0.5 6 7 8 15 9\n");
+}
+
+/// Its objects were lost; a variable of pointers was refused.
+#[test]
+fn references_in_bytes_of_no_constant_number_are_refused() {
+    let text = "define void @f(ptr addrspace(1) %p, i64 %n) gc \"refcount\" {
+  %bytes = alloca i8, i64 %n, align 8
+  %at = getelementptr i8, ptr %bytes, i64 8
+  store ptr addrspace(1) %p, ptr %at
+  call void @stop()
+  ret void
+}
+declare void @stop()
+";
+    for options in [&[][..], &["--roots", "auto"]] {
+        let outcome = Folder::with(&[("m.ll", text)]).tally(&[&["verify"], options, &["m.ll"]].concat());
+        assert_eq!(outcome.status, Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
+    }
+}
