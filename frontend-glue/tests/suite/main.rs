@@ -7,6 +7,7 @@ mod damaged_counts;
 mod hazards;
 mod inferred_roots;
 mod ir_contract;
+mod lent_roots;
 mod map_formats;
 mod objc_arc;
 mod readers;

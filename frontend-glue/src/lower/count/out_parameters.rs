@@ -13,17 +13,21 @@
 //!
 //! A parameter *fits* if all its uses do; one that is passed on to a parameter that does not fit does not fit either.
 //! Parameters of functions that may be replaced when programs are linked, and parameters passed by value, do not fit.
+//! Functions without a gc strategy may be such callees: helpers in C that have no roots, as a rule. Stores in them are reported, never
+//! counted. Of those that come to no safepoint nothing is reported, and no shape of root is asked for (`silent`).
 
 mod closed;
+mod silent;
 
 use super::facts::Facts;
 use super::slots::is_lent;
 use crate::analysis::callee::{Callee, Callees};
-use crate::llvm::call::Call;
+use crate::llvm::call::{Call, Position};
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
 use crate::lower::runtime::declare;
 use closed::Closed;
+use silent::Silence;
 use tally_compiled::symbols::CallKind;
 
 /// The roots of a module that only out-parameters lead to.
@@ -56,8 +60,11 @@ impl OutParameters {
         managed: &HandleSet<Value>,
         rooted: &[(Value, Vec<Root>)],
     ) -> OutParameters {
-        let roots = rooted.iter().flat_map(|(_, roots)| roots);
-        let lent = roots.filter(|root| is_one_reference(root) && is_lent(callees, root));
+        let mut silence = Silence::of(callees, managed);
+        let lent: Vec<&Root> =
+            rooted.iter().flat_map(|(_, roots)| roots).filter(|root| is_lent(callees, root)).collect();
+        let (silent, lent): (Vec<&Root>, Vec<&Root>) = lent.into_iter().partition(|root| silence.surrounds(root.slot));
+        let lent = lent.into_iter().filter(|root| is_one_reference(root));
         let lent: Vec<(Value, Uses)> =
             lent.map(|root| (root.slot, Uses::of(callees, managed, root.slot, true))).collect();
         let parameters = uses_of_parameters(callees, managed, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
@@ -76,7 +83,8 @@ impl OutParameters {
                 uses.stores.iter().filter(|&&store| named.insert(store)).for_each(|&store| name(builder, store));
             }
         }
-        OutParameters { slots: lent.into_iter().map(|(slot, _)| slot).collect(), counted: closed.slots, writes }
+        let slots = lent.into_iter().map(|(slot, _)| slot).chain(silent.into_iter().map(|root| root.slot)).collect();
+        OutParameters { slots, counted: closed.slots, writes }
     }
 
     /// Whether every store to the root is counted where it is made.
@@ -89,7 +97,7 @@ impl OutParameters {
         self.writes.contains(&write)
     }
 
-    /// Whether every store to the root by another function is counted or reported.
+    /// Whether every store to the root by another function is counted or reported, or made where nothing dies.
     pub(super) fn lead_to(&self, root: &Root) -> bool {
         self.slots.contains(&root.slot)
     }
@@ -165,7 +173,8 @@ impl Uses {
     /// Notes that the address is an argument of a call; returns whether all parameters that get it are known.
     fn pass(&mut self, managed: &HandleSet<Value>, call: Call, address: Value) -> bool {
         let callee = call.callee();
-        if !managed.contains(&callee) || callee.may_be_replaced() {
+        let has_body = callee.is_function() && callee.has_body();
+        if !(managed.contains(&callee) || has_body) || callee.may_be_replaced() {
             return false;
         }
         if call.arguments_by_value().iter().any(|&(value, _)| value == address) {
@@ -215,6 +224,9 @@ fn is_check(callee: Callee, call: Call) -> bool {
 }
 
 fn name(builder: &Builder, store: Value) {
+    store.function().remove_attribute(Position::Function, "memory");
+    let calls = store.function().users().filter_map(Value::as_call);
+    calls.for_each(|call| call.remove_attribute(Position::Function, "memory"));
     let behind = store.next_instruction().expect("a store is no terminator");
     let lent_store = declare(builder.module(), "tally_lent_store");
     builder.before_with_location_of(behind, store);

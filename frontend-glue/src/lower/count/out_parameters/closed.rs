@@ -131,7 +131,7 @@ fn first_null(builder: &Builder, slot: Value) -> Value {
     })
 }
 
-/// Whether all callers of the parameter's function are known, and managed.
+/// Whether the parameter's function is managed, and all its callers are known and managed.
 fn is_known_here(callees: &Callees, managed: &HandleSet<Value>, parameter: Value) -> bool {
     let function = parameter.function_of_parameter();
     let is_direct_call = |user: Value| {
@@ -141,7 +141,10 @@ fn is_known_here(callees: &Callees, managed: &HandleSet<Value>, parameter: Value
                 && call.arguments().iter().all(|&argument| argument != function)
         })
     };
-    function.is_internal() && !comes_back_twice(callees, function) && function.users().all(is_direct_call)
+    managed.contains(&function)
+        && function.is_internal()
+        && !comes_back_twice(callees, function)
+        && function.users().all(is_direct_call)
 }
 
 fn comes_back_twice(callees: &Callees, function: Value) -> bool {
