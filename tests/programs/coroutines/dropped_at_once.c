@@ -3,7 +3,13 @@
 #include <tally_gc.h>
 
 typedef struct File { struct File *next; long number; } File;
-static void finalize(File *file) { printf("%ld ", file->number); }
+/* In which order they die is not promised. */
+static long dead[16], deaths;
+static void finalize(File *file) {
+    long at = deaths++;
+    for (; at > 0 && dead[at - 1] > file->number; at--) dead[at] = dead[at - 1];
+    dead[at] = file->number;
+}
 TALLY_FINALIZED_TYPE(File, finalize, next);
 
 static File *open_file(long number) {
@@ -31,7 +37,11 @@ static void *entry(void *value) {
     if (kept) descend(kept->number, kept);
     return kept;
 }
-static void died(const char *what) { printf("| %s\n", what); }
+static void died(const char *what) {
+    for (long at = 0; at < deaths; at++) printf("%ld ", dead[at]);
+    deaths = 0;
+    printf("| %s\n", what);
+}
 
 int main(void) {
     void *stack = NULL;

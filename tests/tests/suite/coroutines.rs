@@ -122,6 +122,14 @@ fn a_hundred_thousand_stacks_sleep() {
     }
 }
 
+/// Their stacks were no reason to collect: 200 MB, and stops of 100 ms.
+#[test]
+fn stacks_that_are_left_behind_come_back() {
+    for plan in PLANS {
+        runs("left_behind", &["--plan", plan, "--leak-check"], &[]);
+    }
+}
+
 /// Whether the kernel is Linux 6.13 or newer, whose `MADV_GUARD_INSTALL` splits no mapping.
 fn has_guards_without_mappings() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

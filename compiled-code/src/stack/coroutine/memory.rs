@@ -36,12 +36,16 @@ pub(crate) struct Memory {
     high: u64,
     /// The number by which valgrind knows the stack.
     valgrind_id: u64,
+    /// It had no pages when it was taken.
+    is_new: bool,
 }
 
 #[derive(Debug, Default)]
 struct Pool {
     /// By class: stacks that wait for reuse, by their ends; the last have their pages.
     free: [Vec<u64>; CLASSES],
+    /// So many of them, from the first, have never been taken.
+    untouched: [usize; CLASSES],
     /// All mappings.
     mapped: Vec<Range<u64>>,
 }
@@ -53,7 +57,8 @@ fn guard_bytes() -> u64 {
     tally_heap::arch::page_bytes().max(16 << 10)
 }
 
-static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], mapped: Vec::new() });
+static POOL: Mutex<Pool> =
+    Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], untouched: [0; CLASSES], mapped: Vec::new() });
 
 impl Memory {
     /// A stack with room for `bytes` bytes, or of the usual size for 0. `None`: there is no memory, or the kernel allows
@@ -72,14 +77,22 @@ impl Memory {
             pool.map(class, whole)?;
         }
         let high = pool.free[class].pop()?;
+        let waiting = pool.free[class].len();
+        let is_new = waiting >= KEPT || waiting < pool.untouched[class];
+        pool.untouched[class] = waiting.min(pool.untouched[class]);
         let low = high - whole + guard_bytes();
         sanitizer::forget_frames(low..high);
-        Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high) })
+        Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high), is_new })
     }
 
     /// The addresses that its stack may use.
     pub(crate) fn bounds(&self) -> Range<u64> {
         self.low..self.high
+    }
+
+    /// Whether pages are taken from the system for it: it is none that another stack has left with its pages.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Gives the pages back below `sp`, where a stopped stack's frames end.
@@ -122,6 +135,7 @@ impl Pool {
             return None;
         }
         self.mapped.push(start..start + guarded * whole);
+        self.untouched[class] = guarded as usize;
         self.free[class].extend((1..=guarded).rev().map(|number| start + number * whole));
         Some(())
     }
@@ -196,6 +210,19 @@ mod tests {
             assert_eq!(Memory::take(bytes).expect("memory").bounds(), bounds);
         }
         assert!(Memory::take(u64::MAX).is_none() && Memory::take(MOST_BYTES).is_none());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "mappings and advice about them")]
+    fn stacks_without_pages_are_new() {
+        // A class that no other test uses, and more than one mapping has.
+        let bytes = (MOST_BYTES / 64) - guard_bytes();
+        let mut taken: Vec<Memory> = (0..2 * KEPT).map(|_| Memory::take(bytes).expect("memory")).collect();
+        assert!(taken.iter().all(Memory::is_new));
+        taken.clear();
+        let again: Vec<Memory> = (0..2 * KEPT).map(|_| Memory::take(bytes).expect("memory")).collect();
+        let new = again.iter().filter(|memory| memory.is_new()).count();
+        assert_eq!(new, KEPT, "as many were kept with their pages");
     }
 
     #[test]

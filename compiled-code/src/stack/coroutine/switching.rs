@@ -23,6 +23,9 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
     main_of(heap);
     release_finished();
     let Some(memory) = Memory::take(bytes) else { return 0 };
+    if memory.is_new() {
+        heap.note_stack_memory();
+    }
     let record = Record::of_coroutine(heap, memory, entry);
     let address = &raw const *record as u64;
     match heap.new_coroutine(record, address) {

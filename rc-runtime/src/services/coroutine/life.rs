@@ -8,7 +8,15 @@ use crate::services::builtin;
 use crate::services::external::HostValue;
 use std::any::Any;
 
+/// What a stack takes while it sleeps in a small frame, with its page tables.
+const STACK_BYTES: u64 = 8 << 10;
+
 impl Heap {
+    /// A stack takes memory from the system: it counts as allocated, since it comes back when a collection finds the coroutine dead.
+    pub fn note_stack_memory(&mut self) {
+        self.note_bytes_outside(STACK_BYTES);
+    }
+
     /// A new coroutine that owns `value`, at whose address its record is. A safepoint.
     ///
     /// # Errors

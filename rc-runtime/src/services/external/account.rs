@@ -17,13 +17,17 @@ impl Heap {
         rest.external = now;
         self.tidy_special(object);
         self.services.external.sum = self.services.external.sum - u128::from(before) + u128::from(now);
-        let added = now.saturating_sub(before);
+        self.note_bytes_outside(now.saturating_sub(before));
+        self.note_growth();
+    }
+
+    /// So many bytes more are held outside the heap until a collection finds something dead: they count as allocated.
+    pub(in crate::services) fn note_bytes_outside(&mut self, added: u64) {
         self.clock.given_bytes = self.clock.given_bytes.saturating_add(added);
         if added != 0 && self.clock.given_bytes >= self.options.epoch_bytes && !self.services.external.is_due {
             self.services.external.is_due = true;
             self.request_work_at_allocation();
         }
-        self.note_growth();
     }
 
     /// The object that owned so many is gone.
