@@ -410,15 +410,23 @@ impl Module {
     }
 
     /// Makes values of the local variables of these functions. In one go, because LLVM takes as long to get ready for a pass over one
-    /// small function as for the pass itself; meanwhile the other functions are marked as not to be touched.
+    /// small function as for the pass itself; meanwhile the other functions are marked as not to be touched, and these are not, as clang
+    /// marks them without optimisation.
     pub(crate) fn promote_variables(self, of: &[Value]) {
         let chosen: HandleSet<Value> = of.iter().copied().collect();
-        let is_other =
-            |function: &Value| function.has_body() && !function.has_attribute("optnone") && !chosen.contains(function);
-        let others: Vec<Value> = self.functions().filter(is_other).collect();
-        others.iter().for_each(|function| function.set_attribute("optnone", 0));
+        let is_marked = |function: &Value| function.has_attribute("optnone");
+        let with_body = || self.functions().filter(|function| function.has_body());
+        let others: Vec<Value> = with_body().filter(|it| !is_marked(it) && !chosen.contains(it)).collect();
+        let unmarked: Vec<Value> = with_body().filter(|it| is_marked(it) && chosen.contains(it)).collect();
+        let mark = |functions: &[Value]| functions.iter().for_each(|function| function.set_attribute("optnone", 0));
+        let unmark = |functions: &[Value]| {
+            functions.iter().for_each(|function| function.remove_attribute(Position::Function, "optnone"));
+        };
+        mark(&others);
+        unmark(&unmarked);
         self.run_passes("function(mem2reg)");
-        others.iter().for_each(|function| function.remove_attribute(Position::Function, "optnone"));
+        mark(&unmarked);
+        unmark(&others);
     }
 
     /// The declaration of an intrinsic, overloaded on `types`.

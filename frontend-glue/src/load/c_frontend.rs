@@ -24,9 +24,10 @@ use thiserror::Error;
 
 use crate::analysis::callers;
 use crate::emit::target::Target;
+use crate::llvm;
 use crate::load::clang::{self, ClangMissing};
 use crate::load::source_file::Kind;
-use crate::lower::STRATEGY;
+use crate::lower::{STRATEGY, inferred};
 
 /// The headers a C program may include.
 const HEADERS: [(&str, &str); 2] =
@@ -49,6 +50,9 @@ const ROOTING: [&str; 10] = [
     "tally_new_array",
     "tally_safepoint",
 ];
+
+/// The module flag of what was a C file: with `--roots auto` its functions may hold what those of other files return.
+pub(crate) const C_FLAG: &str = "tally.c";
 
 /// Why a C file did not become bitcode.
 #[derive(Debug, Error)]
@@ -140,7 +144,8 @@ fn leave_debug_info_alone() {
 }
 
 /// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to those that call
-/// one: they may hold its result, and `tally verify` must check them. A module without such functions is not changed.
+/// one: they may hold its result, and `tally verify` must check them; and to every function that has typed references. A module
+/// without such functions is not changed.
 pub(crate) fn mark_rooting_functions(module: &Module) {
     let services = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.returns_reference()).map(|symbol| symbol.name);
     let rooting = ROOTING.into_iter().chain(services);
@@ -150,6 +155,16 @@ pub(crate) fn mark_rooting_functions(module: &Module) {
             function.set_gc(STRATEGY);
             waiting.extend(callers::of(function));
         }
+    }
+    let typed = inferred::functions_with_typed_references(llvm::Module::of(module));
+    typed.filter(|function| function.gc().is_none()).for_each(|function| function.set_gc(STRATEGY));
+}
+
+/// Marks a module as C.
+pub(crate) fn note_language(module: &Module) {
+    let module = llvm::Module::of(module);
+    if !module.has_flag(C_FLAG) {
+        module.set_flag(C_FLAG, 1);
     }
 }
 

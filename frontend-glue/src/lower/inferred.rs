@@ -60,6 +60,11 @@ pub(crate) fn has_typed_references(module: Module) -> bool {
     references::has_typed(module)
 }
 
+/// The functions with a body that have typed references.
+pub(crate) fn functions_with_typed_references(module: Module) -> impl Iterator<Item = Value> {
+    module.functions().filter(|&it| it.has_body() && references::is_function_with_typed(it))
+}
+
 /// Whether roots were inferred in this module.
 pub(super) fn is_done(module: Module) -> bool {
     module.has_flag(INFERRED_FLAG)

@@ -37,6 +37,7 @@ use crate::diagnostic::Diagnostic;
 use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
+use crate::load::c_frontend::C_FLAG;
 use crate::lower::roots::rooted_variable;
 use crate::lower::{LOWERED_FLAG, Plan, Roots, STRATEGY, asked_safepoints, entry_point, inferred, root_metadata};
 use descriptors::Faults;
@@ -75,7 +76,13 @@ pub(crate) fn infer_roots(
     if !inferred::is_wanted(module, roots) {
         return Ok(());
     }
-    let managed = managed_functions(module, gc_names);
+    let mut managed = managed_functions(module, gc_names);
+    if managed.is_empty() && roots == Roots::Auto && module.has_flag(C_FLAG) {
+        // It may hold what functions of other files return. The others follow the first.
+        let Some(function) = module.functions().find(|function| function.has_body()) else { return Ok(()) };
+        function.set_gc(STRATEGY);
+        managed = managed_functions(module, gc_names);
+    }
     let Some(&first) = managed.first() else { return Ok(()) };
     if foreign::are_of_statepoints(&managed) && inferred::statepoints_instead::put_in(module, &managed) {
         return Ok(());

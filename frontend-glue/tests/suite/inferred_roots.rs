@@ -2,6 +2,7 @@
 //! every plan; where slots and stores are put; what is refused.
 
 mod limits;
+mod lost;
 mod shared_slots;
 mod unions;
 

@@ -60,6 +60,11 @@ impl Bases {
                 let number = bases.number(base);
                 bases.of_values.insert(value, number);
             }
+            if let Some(plain) = search.plain_form(value)
+                && let Some(&number) = bases.of_values.get(&value)
+            {
+                bases.of_values.insert(plain, number);
+            }
         }
         for (aggregate, members) in aggregates {
             let members = members.into_iter().filter_map(|member| search.base(member));
@@ -84,6 +89,8 @@ impl Bases {
         let mut used = SmallVec::new();
         if self.extracts.is_empty() || !self.extracts.contains(&instruction) {
             instruction.local_operands().for_each(|operand| self.add_used_by(operand, &mut used));
+            // What makes a typed reference of a plain pointer.
+            used.retain(|&mut number| self.all[number] != instruction);
         }
         used
     }
@@ -325,6 +332,14 @@ impl Search<'_> {
                 self.builder.cast(Opcode::LLVMAddrSpaceCast, base, of)
             }
         }
+    }
+
+    /// The plain pointer that becomes a typed reference as soon as it is there: who uses it uses the reference. LLVM makes one of both where a
+    /// reference is cast back, as in a body that was put in place of its call.
+    fn plain_form(&self, value: Value) -> Option<Value> {
+        let plain = value.is(Opcode::LLVMAddrSpaceCast).then(|| value.operand(0))?;
+        let is_other = plain.is_local() && !self.references.is_type(plain.type_of());
+        (is_other && self.behind(plain) == value).then_some(plain)
     }
 
     /// What a reference was derived from by offsets and casts.

@@ -84,17 +84,18 @@ pub(super) fn typed_offsets(module: Module, of: Type) -> Vec<u64> {
 
 /// Whether any function of the module has a pointer of address space 1.
 pub(super) fn has_typed(module: Module) -> bool {
-    let in_signature = |function: Value| {
-        let signature = function.value_type();
-        signature.parameters().into_iter().chain([signature.return_type()]).any(|it| TYPED_ONES.may_carry(it))
-    };
+    module.functions().any(is_function_with_typed)
+}
+
+/// Whether the function has one in its signature, or in its body.
+pub(super) fn is_function_with_typed(function: Value) -> bool {
     let in_body = |value: Value| {
         TYPED_ONES.may_carry(value.type_of())
             || value.is(Opcode::LLVMAlloca) && TYPED_ONES.may_carry(value.allocated_type())
     };
-    module
-        .functions()
-        .any(|function| in_signature(function) || function.blocks().flat_map(|block| block.instructions()).any(in_body))
+    let signature = function.value_type();
+    signature.parameters().into_iter().chain([signature.return_type()]).any(|it| TYPED_ONES.may_carry(it))
+        || function.blocks().flat_map(|block| block.instructions()).any(in_body)
 }
 
 /// The instructions of a function that handle references in a way for which no root or barrier can be inferred.

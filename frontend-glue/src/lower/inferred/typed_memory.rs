@@ -159,6 +159,9 @@ fn offset_from(module: Module, address: Value, object: Value) -> Option<i64> {
         _ if address.is(Opcode::LLVMGetElementPtr) => {
             address.own_offset(module)?.checked_add(offset_from(module, address.operand(0), object)?)
         }
+        _ if matches!(address.opcode(), Some(Opcode::LLVMFreeze | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) => {
+            offset_from(module, address.operand(0), object)
+        }
         _ => None,
     }
 }

@@ -1,0 +1,186 @@
+//! References that had no root, or no barrier, each in its situation.
+
+use super::{PLANS, prints};
+use tally_kit::folder::Folder;
+
+const HEADER: &str = "#include <stdio.h>
+#include <tally_gc.h>
+#ifndef REF
+#define REF(Type) Type *
+#define NEW TALLY_NEW
+#else
+#define NEW TALLY_NEW_REF
+#endif
+typedef struct Node { REF(struct Node) next; long value; } Node;
+REF(Node) make(long value);
+long sum(void);
+";
+
+/// It has no gc function of its own, and nothing but calls said that there are references.
+const CALLS_ONLY: &str = "#include \"n.h\"
+long sum(void) {
+    REF(Node) one = make(1);
+    REF(Node) two = make(2);
+    return one->value + two->value;
+}
+";
+
+const MAKES: &str = "#include \"n.h\"
+TALLY_SHARED_TYPE(Node, next);
+REF(Node) make(long value) {
+    for (int i = 0; i < 100; i++) NEW(Node)->value = 1000;
+    tally_collect();
+    REF(Node) node = NEW(Node);
+    node->value = value;
+    return node;
+}
+int main(void) { printf(\"%ld\\n\", sum()); }
+";
+
+#[test]
+fn file_that_only_calls_functions_of_another_has_roots() {
+    let typed = format!("#define REF(Type) TALLY_REF(Type)\n{HEADER}");
+    for (header, options) in [(HEADER, &["--roots", "auto"][..]), (typed.as_str(), &[])] {
+        let folder = Folder::with(&[("n.h", header), ("calls.c", CALLS_ONLY), ("makes.c", MAKES)]);
+        for (plan, level) in PLANS.into_iter().flat_map(|plan| ["0", "2"].map(|level| (plan, level))) {
+            for way in [&[][..], &["--zeal"]] {
+                let run = [&["run", "--plan", plan, "--opt", level], way, options, &["calls.c", "makes.c"]].concat();
+                let outcome = folder.tally(&run);
+                assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "3\n"), "{run:?}: {outcome:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn helper_that_stores_a_typed_reference_and_calls_nothing_has_a_barrier() {
+    let program = "#include \"n.h\"
+TALLY_TYPE(Node, next);
+static void set_next(REF(Node) node, REF(Node) next) { node->next = next; }
+REF(Node) make(long value) { REF(Node) node = NEW(Node); node->value = value; return node; }
+int main(void) {
+    REF(Node) head = make(1);
+    set_next(head, make(5));
+    tally_collect();
+    for (int i = 0; i < 100; i++) make(2000 + i);
+    printf(\"%ld\\n\", head->next->value);
+}
+";
+    let header = format!("#define REF(Type) TALLY_REF(Type)\n{HEADER}");
+    prints(&Folder::with(&[("n.h", &header), ("program.c", program)]), "program.c", &[], "5\n");
+}
+
+/// A program of IR in which `make(next, value)` makes a node and `churn()` collects and makes others.
+fn prints_of_ir(main: &str, expected: &str) {
+    let text = format!(
+        r#"
+declare ptr addrspace(1) @tally_new(ptr)
+declare void @tally_collect()
+declare i32 @printf(ptr, ...)
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+@Node = external constant i8
+@number = private constant [5 x i8] c"%ld\0A\00"
+!tally.types = !{{!0}}
+!0 = !{{ptr @Node, !"size", i64 24, !"refs", !{{i32 0, i32 16}}}}
+define ptr addrspace(1) @make(ptr addrspace(1) %next, i64 %value) noinline gc "refcount" {{
+  %node = call ptr addrspace(1) @tally_new(ptr @Node)
+  store ptr addrspace(1) %next, ptr addrspace(1) %node
+  %at = getelementptr i8, ptr addrspace(1) %node, i64 8
+  store i64 %value, ptr addrspace(1) %at
+  ret ptr addrspace(1) %node
+}}
+define void @churn() noinline gc "refcount" {{
+  call void @tally_collect()
+  %x = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 77)
+  %y = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 78)
+  ret void
+}}
+define void @print(ptr addrspace(1) %node) gc "refcount" {{
+  %at = getelementptr i8, ptr addrspace(1) %node, i64 8
+  %value = load i64, ptr addrspace(1) %at
+  call i32 (ptr, ...) @printf(ptr @number, i64 %value)
+  ret void
+}}
+define internal void @clear(ptr addrspace(1) %node) gc "refcount" {{
+  store ptr addrspace(1) null, ptr addrspace(1) %node
+  ret void
+}}
+{main}"#
+    );
+    prints(&Folder::with(&[("m.ll", &text)]), "m.ll", &[], expected);
+}
+
+/// clang marks its functions so without optimisation: variables stayed variables, and one that held a pointer into an object a root.
+#[test]
+fn pointer_into_an_object_in_a_variable_of_a_function_that_is_not_optimised() {
+    let main = r#"
+define i32 @main() noinline optnone gc "refcount" {
+  %place = alloca ptr addrspace(1)
+  %o = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 5)
+  %v = getelementptr i8, ptr addrspace(1) %o, i64 8
+  store ptr addrspace(1) %v, ptr %place
+  call void @churn()
+  %again = load ptr addrspace(1), ptr %place
+  %back = getelementptr i8, ptr addrspace(1) %again, i64 -8
+  call void @print(ptr addrspace(1) %back)
+  ret i32 0
+}
+"#;
+    prints_of_ir(main, "5\n");
+}
+
+/// Under the prompt plan: the leaf's body used the plain pointer that the reference had been cast from, and the root ended before it.
+#[test]
+fn reference_that_is_used_as_the_plain_pointer_it_was_cast_from() {
+    let main = r#"
+define i32 @main() gc "refcount" {
+  %a = call ptr addrspace(1) @tally_new(ptr @Node)
+  %b = call ptr addrspace(1) @tally_new(ptr @Node)
+  %c = call ptr addrspace(1) @tally_new(ptr @Node)
+  call void @clear(ptr addrspace(1) %b)
+  call void @print(ptr addrspace(1) %a)
+  ret i32 0
+}
+"#;
+    prints_of_ir(main, "0\n");
+}
+
+/// A place behind `freeze` was not seen to be a word of the object.
+#[test]
+fn copy_to_an_object_behind_a_freeze_has_a_barrier() {
+    let main = r#"
+define i32 @main() gc "refcount" {
+  %to = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 1)
+  %leaf = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 5)
+  %from = call ptr addrspace(1) @make(ptr addrspace(1) %leaf, i64 2)
+  %frozen = freeze ptr addrspace(1) %to
+  call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) %frozen, ptr addrspace(1) %from, i64 24, i1 false)
+  call void @churn()
+  %kept = load ptr addrspace(1), ptr addrspace(1) %to
+  call void @print(ptr addrspace(1) %kept)
+  ret i32 0
+}
+"#;
+    prints_of_ir(main, "5\n");
+}
+
+/// As frontends that give variables a size and no type have them.
+#[test]
+fn typed_reference_in_a_variable_of_a_number_is_a_root() {
+    for of in ["i64", "[16 x i8]"] {
+        let main = format!(
+            r#"
+define i32 @main() gc "refcount" {{
+  %variable = alloca {of}, align 8
+  %o = call ptr addrspace(1) @make(ptr addrspace(1) null, i64 5)
+  store ptr addrspace(1) %o, ptr %variable
+  call void @churn()
+  %again = load ptr addrspace(1), ptr %variable
+  call void @print(ptr addrspace(1) %again)
+  ret i32 0
+}}
+"#
+        );
+        prints_of_ir(&main, "5\n");
+    }
+}
