@@ -414,14 +414,12 @@ impl Module {
     /// marks them without optimisation.
     pub(crate) fn promote_variables(self, of: &[Value]) {
         let chosen: HandleSet<Value> = of.iter().copied().collect();
-        let is_marked = |function: &Value| function.has_attribute("optnone");
-        let with_body = || self.functions().filter(|function| function.has_body());
-        let others: Vec<Value> = with_body().filter(|it| !is_marked(it) && !chosen.contains(it)).collect();
-        let unmarked: Vec<Value> = with_body().filter(|it| is_marked(it) && chosen.contains(it)).collect();
-        let mark = |functions: &[Value]| functions.iter().for_each(|function| function.set_attribute("optnone", 0));
-        let unmark = |functions: &[Value]| {
-            functions.iter().for_each(|function| function.remove_attribute(Position::Function, "optnone"));
-        };
+        let with_body = self.functions().filter(|function| function.has_body());
+        let is_wrongly_marked = |it: &Value| it.has_attribute("optnone") == chosen.contains(it);
+        let (unmarked, others): (Vec<Value>, Vec<Value>) =
+            with_body.filter(is_wrongly_marked).partition(|it| chosen.contains(it));
+        let mark = |of: &[Value]| of.iter().for_each(|it| it.set_attribute("optnone", 0));
+        let unmark = |of: &[Value]| of.iter().for_each(|it| it.remove_attribute(Position::Function, "optnone"));
         mark(&others);
         unmark(&unmarked);
         self.run_passes("function(mem2reg)");

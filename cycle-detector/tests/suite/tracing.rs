@@ -440,3 +440,39 @@ fn what_a_callback_is_called_with_is_let_go_of() {
     collect_and_verify(&mut m);
     assert_eq!(m.statistics().live_objects, 3_000);
 }
+
+/// Weak references that are asked in turn, all of them, again and again: while a collection ran each yielded its target, dead or alive. Fewer
+/// died in each collection, each was longer than the one before, and memory had no bound.
+#[test]
+fn dead_objects_that_weak_references_are_asked_for_die() {
+    const LIVE: usize = 2_000;
+    const ASKED: usize = 48;
+    let mut m = new_mutator(HeapOptions { epoch_bytes: EPOCH, ..options(u32::MAX) }).expect("room");
+    let [views, weaks] = [LIVE as u64, 200_000].map(|length| m.allocate_array(type_of(&ROW), length).expect("room"));
+    m.push_root(Some(views));
+    m.push_root(Some(weaks));
+    let at = |row: ObjectRef, index: usize| row.slot(8 + 8 * index as u64);
+    // SAFETY: [HEADER] the row holds weak references there.
+    let weak_at = |index: usize| unsafe { ObjectRef::of_word(at(weaks, index).read()) }.expect("a weak reference");
+    let (mut used, mut next) = (0, 0);
+    for round in 0..60_000 {
+        let view = node(&mut m);
+        m.write(view, view.slot(0), view.address());
+        m.write(views, at(views, round % LIVE), view.address());
+        let weak = m.new_weak(view).expect("room");
+        m.write(weaks, at(weaks, used), weak.address());
+        used += 1;
+        for _ in 0..ASKED {
+            next = if next + 1 < used { next + 1 } else { 0 };
+            if m.read_weak(weak_at(next).slot(0)).is_none() {
+                used -= 1;
+                let last = at(weaks, used).read();
+                m.write(weaks, at(weaks, next), last);
+                m.write(weaks, at(weaks, used), 0);
+            }
+        }
+        m.poll();
+    }
+    assert!(used < 8 * LIVE, "{used} weak references");
+    collect_and_verify(&mut m);
+}

@@ -97,7 +97,7 @@ impl All<'_> {
         let mut watched = queued.clone();
         while let Some(function) = queue.pop_front() {
             queued.remove(&function);
-            let events = self.watch(function).events();
+            let Some(events) = self.watch(function).events() else { continue };
             let mut again: Vec<Value> = Vec::new();
             for event in &events {
                 self.learn(function, event, &known, &mut again);
@@ -152,10 +152,15 @@ impl All<'_> {
 
     fn findings(&self, function: Value) -> Vec<Diagnostic> {
         let watch = self.watch(function);
-        let events = watch.events();
-        let mut findings = self.past_the_barrier(&events);
         // Where all pointers get the roots that they need, none is forgotten.
         let has_own_roots = function.gc().is_some() && !inferred::is_done_for_all(self.module);
+        let Some(events) = watch.events() else {
+            let message = "so many references meet that they were not followed: roots were not checked";
+            let finding = Diagnostic::about_function(self.name, function, message)
+                .help("split the function, or run it under zeal once");
+            return if has_own_roots { vec![finding] } else { Vec::new() };
+        };
+        let mut findings = self.past_the_barrier(&events);
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
             match event {

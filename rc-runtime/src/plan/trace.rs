@@ -51,6 +51,11 @@ impl Trace {
         self.special.len() + self.finalizable.len() + self.held.len()
     }
 
+    /// Objects that the running mark in slices had not come to when weak references yielded them: they survive, though some were dead.
+    pub fn upgraded(&self) -> u64 {
+        self.slices.upgraded
+    }
+
     /// The stamp of objects that were allocated since the snapshot of a running collection; 0, which no young object has, if
     /// there is none.
     #[inline(always)]

@@ -60,6 +60,11 @@ impl Facts {
         }
     }
 
+    /// So much memory do they take, in places that they name.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.words.len() + self.origins.len()
+    }
+
     /// Whether a function that takes or returns this takes or returns a reference.
     pub(super) fn is_whole_reference(&self) -> bool {
         !(self.derived || self.integer && self.partial)

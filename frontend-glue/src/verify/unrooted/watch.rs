@@ -43,6 +43,31 @@ enum Staleness {
     Noted,
 }
 
+/// What the states at the ends of all blocks may weigh together: a gigabyte or so. A function in which hundreds of merges follow each other,
+/// each of what all before it may be, has states of the third power of its length.
+const WEIGHT_MAX: usize = 6_000_000;
+
+/// What the states at the ends of blocks weigh.
+struct Weights {
+    of_blocks: Vec<usize>,
+    sum: usize,
+}
+
+impl Weights {
+    fn of(flow: &Flow) -> Weights {
+        Weights { of_blocks: vec![0; flow.blocks.len()], sum: 0 }
+    }
+
+    fn note(&mut self, block: usize, end: &State) {
+        let weight = end.values().map(Facts::weight).sum();
+        self.sum = self.sum - std::mem::replace(&mut self.of_blocks[block], weight) + weight;
+    }
+
+    fn are_too_much(&self) -> bool {
+        self.sum > WEIGHT_MAX
+    }
+}
+
 pub(super) struct Watch<'a> {
     pub(super) callees: &'a Callees,
     pub(super) references: References,
@@ -76,14 +101,14 @@ impl<'a> Watch<'a> {
         Watch { callees, references, summaries, module, flow, places, numbers, parameters, last_uses, returned }
     }
 
-    /// Returns all events of references in the function.
-    pub(super) fn events(&self) -> Vec<Event> {
+    /// Returns all events of references in the function; `None` if it is too large to be followed.
+    pub(super) fn events(&self) -> Option<Vec<Event>> {
         let mut events = Vec::new();
-        for (block, start) in self.states().into_iter().enumerate() {
+        for (block, start) in self.states()?.into_iter().enumerate() {
             let Some(start) = start else { continue };
             self.through(block, start, Staleness::Noted, &mut |event| events.push(event));
         }
-        events
+        Some(events)
     }
 
     /// The state at the start of each block, in two parts: where references are, then which are stale.
@@ -91,11 +116,21 @@ impl<'a> Watch<'a> {
     /// Staleness depends on the roots that may hold a reference, and not the other way round. In a single pass a
     /// reference could be taken for stale before its root was known; two phis that swap their values in a loop then
     /// passed that on for ever.
-    fn states(&self) -> Vec<Option<State>> {
+    fn states(&self) -> Option<Vec<Option<State>>> {
         let entry = self.at_entry();
-        let solve =
-            |through: &dyn Fn(usize, State) -> State| self.flow.solve(Direction::Forward, &entry, merge, through);
-        let placed = solve(&|block, state| self.through(block, state, Staleness::Ignored, &mut |_| {}));
+        let solve = |through: &dyn Fn(usize, State) -> State| {
+            let mut weights = Weights::of(&self.flow);
+            let starts = self.flow.solve(Direction::Forward, &entry, merge, |block, state| {
+                if weights.are_too_much() {
+                    return State::new();
+                }
+                let end = through(block, state);
+                weights.note(block, &end);
+                end
+            });
+            (!weights.are_too_much()).then_some(starts)
+        };
+        let placed = solve(&|block, state| self.through(block, state, Staleness::Ignored, &mut |_| {}))?;
         let here = |block: usize, state: &State| {
             let mut here = placed[block].clone().unwrap_or_default();
             for (carrier, facts) in &mut here {
@@ -103,13 +138,14 @@ impl<'a> Watch<'a> {
             }
             here
         };
-        let mut starts = solve(&|block, state| self.through(block, here(block, &state), Staleness::Noted, &mut |_| {}));
+        let mut starts =
+            solve(&|block, state| self.through(block, here(block, &state), Staleness::Noted, &mut |_| {}))?;
         for (block, start) in starts.iter_mut().enumerate() {
             if let Some(state) = start {
                 *state = here(block, state);
             }
         }
-        starts
+        Some(starts)
     }
 
     fn at_entry(&self) -> State {

@@ -104,3 +104,26 @@ done:
         assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(0), ""), "{plan}");
     }
 }
+
+/// A thousand references met one after the other, each what all before it may be: the check of roots took 24 GB.
+#[test]
+fn function_in_which_a_thousand_references_meet_is_not_followed() {
+    let mut text =
+        "declare ptr addrspace(1) @make(ptr addrspace(1))\ndefine ptr addrspace(1) @f(i64 %n) gc \"refcount\" {\n  \
+         %v0 = call ptr addrspace(1) @make(ptr addrspace(1) null)\n  br label %b0\nb0:\n"
+            .to_owned();
+    for number in 0..1000 {
+        let (next, entry) = (number + 1, format!("b{number}"));
+        text += &format!(
+            "  %c{number} = icmp sgt i64 %n, {number}\n  br i1 %c{number}, label %t{number}, label %b{next}\nt{number}:\n  \
+             %m{number} = call ptr addrspace(1) @make(ptr addrspace(1) %v{number})\n  br label %b{next}\nb{next}:\n  \
+             %v{next} = phi ptr addrspace(1) [ %m{number}, %t{number} ], [ %v{number}, %{entry} ]\n"
+        );
+    }
+    let folder = Folder::with(&[("m.ll", &(text + "  ret ptr addrspace(1) %v1000\n}\n"))]);
+    let typed = folder.tally(&["verify", "m.ll"]);
+    assert_eq!(typed.status, Some(0), "a warning: {typed:?}");
+    assert!(typed.stderr.contains("in @f: so many references meet that they were not followed"), "{}", typed.stderr);
+    let auto = folder.tally(&["verify", "--roots", "auto", "m.ll"]);
+    assert_eq!((auto.status, auto.stderr.as_str()), (Some(0), ""), "inferred roots are right: {auto:?}");
+}

@@ -11,6 +11,11 @@ use crate::object::{ObjectRef, Slot, flag};
 use crate::visit::Part;
 use std::ops::Range;
 
+/// Upgrades of unmarked objects after which the collector has its turn, if the program had its own.
+const UPGRADES_PER_TURN: u64 = 32;
+/// Where this part of all objects was upgraded so, the program's turns end.
+const UPGRADED_PART: u64 = 64;
+
 impl Heap {
     /// The unlogged bit of `slot` is set, and it is about to be overwritten.
     #[inline(never)]
@@ -126,11 +131,28 @@ impl Heap {
         self.trace.slices.lost |= !self.mark_stack.try_push(object, most);
     }
 
+    /// Objects that may be upgraded while a mark in slices has not come to them, until it goes on without a pause.
+    pub fn room_for_upgrades(&self) -> u64 {
+        self.statistics.live_objects / UPGRADED_PART
+    }
+
+    /// A weak reference yields what the mark has not come to: perhaps nothing else leads to it. After some of those the collector has its turn.
+    fn note_upgrade(&mut self) {
+        self.trace.slices.upgraded += 1;
+        if self.trace.slices.upgraded.is_multiple_of(UPGRADES_PER_TURN) {
+            self.clock.note_slice(0);
+            self.request_work_at_allocation();
+        }
+    }
+
     /// An upgrade while a mark in slices runs: what it yields survives.
     #[inline(never)]
     pub(crate) fn upgrade_in_slices(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         if self.awaits_finalizer(object) || self.trace.slices.judges && self.is_unmarked(object) {
             return None;
+        }
+        if self.trace.slices.marks && self.is_unmarked(object) {
+            self.note_upgrade();
         }
         self.show_in_snapshot(object);
         Some(object)

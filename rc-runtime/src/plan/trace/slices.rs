@@ -41,6 +41,8 @@ pub(crate) struct Slices {
     pub(in crate::plan::trace) judging: Judging,
     /// From the snapshot on until the end: young objects with this stamp are new. 0: no collection runs, and no object has it.
     pub(in crate::plan::trace) new_stamp: u32,
+    /// Objects that the mark had not come to when weak references yielded them.
+    pub(in crate::plan::trace) upgraded: u64,
     /// There was no memory to note an object that was shown to the mark.
     pub(in crate::plan::trace) lost: bool,
     pub(in crate::plan::trace) walk: HeapWalk,

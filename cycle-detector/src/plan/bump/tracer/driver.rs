@@ -69,8 +69,8 @@ impl EpochDriver for Tracer {
         }
         if heap.zeal.is_some() {
             self.stopped(heap, Tracer::collect_in_zeal);
-        } else if self.sliced.is_running() && self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
-            self.slice_as_the_heap_says(heap);
+        } else if self.sliced.is_running() {
+            self.poll_slices(heap);
         }
     }
 

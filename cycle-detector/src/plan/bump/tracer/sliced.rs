@@ -79,6 +79,12 @@ impl Sliced {
     }
 }
 
+/// A program that asks all its weak references while a collection runs keeps what is dead alive, and the next collection is longer for it. So
+/// the more of the heap it has asked for, the sooner the next slice comes.
+fn pressure_of_upgrades(heap: &Heap) -> Pressure {
+    Pressure::of(heap.trace.upgraded(), heap.room_for_upgrades())
+}
+
 impl Tracer {
     /// Whether a collection in slices is running.
     pub(in crate::plan) fn is_running(&self) -> bool {
@@ -114,8 +120,16 @@ impl Tracer {
     pub(super) fn pace_slices(&mut self, heap: &mut Heap) {
         let began_at = if matches!(self.sliced.stage, Stage::Arm) { self.sliced.began_at } else { 0 };
         let allocated = heap.clock.given_bytes.saturating_sub(began_at);
-        let pressure = Pressure::of(allocated, self.growth.due_at(heap) / 2);
+        let pressure = Pressure::of(allocated, self.growth.due_at(heap) / 2).max(pressure_of_upgrades(heap));
         if self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
+            self.slice_as_the_heap_says(heap);
+        }
+    }
+
+    /// The same at a poll.
+    pub(super) fn poll_slices(&mut self, heap: &mut Heap) {
+        let (bytes, pressure) = (heap.clock.given_bytes, pressure_of_upgrades(heap));
+        if self.stops.had_its_turn_at_poll(heap, bytes) || self.stops.program_had_its_turn(heap, bytes, pressure) {
             self.slice_as_the_heap_says(heap);
         }
     }
