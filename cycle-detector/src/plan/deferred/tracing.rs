@@ -189,7 +189,7 @@ mod tests {
                 m.push_root(Some(object));
                 m.write(object, object.slot(8), old[0].address());
             }
-            let mut allocate = |m: &mut crate::Mutator, turn: usize| {
+            let allocate = |m: &mut crate::Mutator, turn: usize| {
                 m.allocate(node).expect("room");
                 let object = old[turn % OLD];
                 if writes && m.heap().rules() == Rules::Tracing {
