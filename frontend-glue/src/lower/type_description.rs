@@ -252,6 +252,9 @@ fn types(module: Module, names: &[Option<String>], count: usize, what: &str) -> 
     if names.len() != count {
         return Err(format!("{what} has {} entries, and there are {count} references", names.len()));
     }
+    if let Some(name) = names.iter().flatten().find(|name| module.function(name).is_some()) {
+        return Err(format!("{what} names @{name}, which is a function and describes no type"));
+    }
     let entries = names.iter().map(|name| named(module, name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     Ok(table(module, module.array_constant(module.pointer(), &entries)))
 }
@@ -322,6 +325,10 @@ mod tests {
         assert!(wrong.define(&module, "Wrong").unwrap_err().contains("outside the 16 bytes"));
         let unknown = TypeDescription { size: 16, finalize: Some("gone".into()), ..TypeDescription::default() };
         assert_eq!(unknown.define(&module, "Unknown").unwrap_err(), "the module has no @gone");
+        module.add_function("main", context.void_type().fn_type(&[], false), None);
+        let to_code = TypeDescription { refs: vec![0], ref_types: vec![Some("main".into())], ..of_two_words() };
+        let function = "ref_types names @main, which is a function and describes no type";
+        assert_eq!(to_code.define(&module, "Unknown").unwrap_err(), function);
         let with = |offset, name: &str| TypeDescription { fields: vec![(offset, name.into())], ..of_two_words() };
         let outside = "the field `value` at 16 lies outside the 16 bytes";
         assert_eq!(with(16, "value").define(&module, "Unknown").unwrap_err(), outside);
