@@ -76,8 +76,8 @@ impl Stops {
     }
 
     /// The same at a poll. A poll is all that a program in units does if it does not allocate, so it waits for nothing.
-    pub(crate) fn had_its_turn_at_poll(&self, heap: &Heap, bytes: u64) -> bool {
-        heap.options().slice_units.is_some() || self.program_had_its_turn(heap, bytes, Pressure::NONE)
+    pub(crate) fn had_its_turn_at_poll(&self, heap: &Heap, bytes: u64, pressure: Pressure) -> bool {
+        heap.options().slice_units.is_some() || self.program_had_its_turn(heap, bytes, pressure)
     }
 
     fn units_paid(&self, bytes: u64) -> u64 {

@@ -33,19 +33,23 @@ impl TypeInfo {
         is_word && (offset - self.size.min(offset)).is_multiple_of(8) && is_inside()
     }
 
-    /// Whether the descriptor says nothing of the payload's word at `offset`: it is no field, no half of a pair and not the number of
+    /// Whether the descriptor names the payload's word at `offset`.
+    pub fn is_field(&self, offset: u64) -> bool {
+        match offset.checked_sub(self.size) {
+            None => self.fixed.contains(&(offset as u32)),
+            Some(at) => self.stride != 0 && self.element.contains(&((at % self.stride) as u32)),
+        }
+    }
+
+    /// Whether the descriptor says nothing of the payload's word at `offset`: it is no field, no tag beside one and not the number of
     /// elements. What a trace function reads is not known.
     pub fn is_plain_word(&self, offset: u64) -> bool {
-        let is_half = |field, at: u64| match self.reading {
-            Reading::Traced(Tracer::Pairs(pairs)) => u64::from(pairs.tag_of(field)) == at,
+        let is_tag = match self.reading {
+            Reading::Traced(Tracer::Pairs(pairs)) if pairs.is_behind => offset >= 8 && self.is_field(offset - 8),
+            Reading::Traced(Tracer::Pairs(_)) => self.is_field(offset + 8),
             _ => false,
         };
-        let is_among = |fields: &[u32], at| fields.iter().any(|&field| u64::from(field) == at || is_half(field, at));
-        let is_field = match offset.checked_sub(self.size) {
-            None => is_among(&self.fixed, offset),
-            Some(at) => self.stride != 0 && is_among(&self.element, at % self.stride),
-        };
-        !is_field && (self.stride == 0 || offset != self.length_offset)
+        !self.is_field(offset) && !is_tag && (self.stride == 0 || offset != self.length_offset)
     }
 
     /// The reference in `word`, if it holds one to a heap object.

@@ -135,7 +135,7 @@ impl<'a> Ref<'a> {
 
     pub(crate) fn expect_field(self, offset: u64) -> &'static TypeInfo {
         let info = self.expect_word(offset);
-        assert!(is_field(info, offset), "`{}` has no plain reference at {offset}", info.name);
+        assert!(info.is_field(offset), "`{}` has no plain reference at {offset}", info.name);
         info
     }
 
@@ -155,13 +155,6 @@ impl<'a> Ref<'a> {
 
     pub(crate) fn slot(self, offset: u64) -> Slot {
         self.object.slot(offset)
-    }
-}
-
-fn is_field(info: &TypeInfo, offset: u64) -> bool {
-    match offset.checked_sub(info.size) {
-        None => info.fixed.contains(&(offset as u32)),
-        Some(at) => info.stride != 0 && info.element.contains(&((at % info.stride) as u32)),
     }
 }
 

@@ -40,7 +40,7 @@ use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::lower::asked_safepoints;
 use crate::lower::options::Roots;
 use crate::lower::self_calls;
-use crate::lower::strategy::{self, LOWERED_FLAG};
+use crate::lower::strategy::{self, LOWERED_FLAG, STRATEGY};
 use bases::Bases;
 use needs::Needs;
 pub(super) use references::References;
@@ -93,8 +93,6 @@ pub(crate) struct Setting<'a> {
     /// Its functions of a Tally strategy.
     pub(crate) managed: Vec<Value>,
     pub(crate) plan: Plan,
-    /// Functions that the runtime calls in the middle of a collection.
-    pub(crate) inside_collections: Vec<Value>,
     /// Whether functions whose last call is one of themselves become loops.
     pub(crate) eliminate_tail_calls: bool,
 }
@@ -112,10 +110,7 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
     let every = setting.roots == Roots::Auto;
     let builder = Builder::new(module);
     typed_pointers::adapt_declarations(&builder);
-    let managed = match every {
-        true => manage_all(module, setting.managed, setting.inside_collections.into_iter().collect()),
-        false => setting.managed,
-    };
+    let managed = setting.managed;
     let mut inference = Inference {
         name: setting.name,
         builder,
@@ -141,10 +136,11 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
     Err(inference.findings)
 }
 
-/// Gives the strategy of the first function to all others that may hold a reference while an object dies: without roots
-/// in the source, nothing else says which those are.
-fn manage_all(module: Module, mut managed: Vec<Value>, inside_collections: HandleSet<Value>) -> Vec<Value> {
-    let strategy = managed[0].gc().expect("a managed function has a strategy");
+/// Gives the strategy of the first function, or that of C, to all others that may hold a reference while an object dies: without
+/// roots in the source, nothing else says which those are. Functions that the runtime calls in the middle of a collection do not.
+pub(crate) fn manage_all(module: Module, managed: &mut Vec<Value>, inside_collections: Vec<Value>) {
+    let strategy = managed.first().and_then(|function| function.gc()).unwrap_or_else(|| STRATEGY.to_owned());
+    let inside_collections: HandleSet<Value> = inside_collections.into_iter().collect();
     for function in module.functions().filter(|function| function.has_body() && function.gc().is_none()) {
         let is_plain = function.has_string_attribute(LEAF) || function.has_attribute("naked");
         if !is_plain && !inside_collections.contains(&function) {
@@ -152,7 +148,6 @@ fn manage_all(module: Module, mut managed: Vec<Value>, inside_collections: Handl
             managed.push(function);
         }
     }
-    managed
 }
 
 struct Inference<'a> {

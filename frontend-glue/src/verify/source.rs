@@ -77,19 +77,17 @@ pub(crate) fn infer_roots(
         return Ok(());
     }
     let mut managed = managed_functions(module, gc_names);
-    if managed.is_empty() && roots == Roots::Auto && module.has_flag(C_FLAG) {
-        // It may hold what functions of other files return. The others follow the first.
-        let Some(function) = module.functions().find(|function| function.has_body()) else { return Ok(()) };
-        function.set_gc(STRATEGY);
-        managed = managed_functions(module, gc_names);
-    }
-    let Some(&first) = managed.first() else { return Ok(()) };
-    if foreign::are_of_statepoints(&managed) && inferred::statepoints_instead::put_in(module, &managed) {
+    let is_of_statepoints = !managed.is_empty() && foreign::are_of_statepoints(&managed);
+    if is_of_statepoints && inferred::statepoints_instead::put_in(module, &managed) {
         return Ok(());
     }
+    // A file of C without a gc function may hold what functions of other files return.
+    if roots == Roots::Auto && (!managed.is_empty() || module.has_flag(C_FLAG)) {
+        inferred::manage_all(module, &mut managed, inside_collections::called(module));
+    }
+    let Some(&first) = managed.first() else { return Ok(()) };
     let plan = plan_of(first, gc_names);
-    let inside_collections = inside_collections::called(module);
-    let setting = inferred::Setting { name, roots, managed, plan, inside_collections, eliminate_tail_calls };
+    let setting = inferred::Setting { name, roots, managed, plan, eliminate_tail_calls };
     inferred::infer(module, setting)
 }
 

@@ -10,6 +10,20 @@ use tally_kit::folder::Folder;
 
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
+/// A program that is compiled with typed references, or with plain ones: `REF(Node)` is a reference, `NEW` makes an object.
+const EITHER: &str = "#ifndef REF
+#define REF(Type) Type *
+#define NEW TALLY_NEW
+#else
+#define NEW TALLY_NEW_REF
+#endif
+";
+
+/// The same text with typed references.
+fn typed(text: &str) -> String {
+    format!("#define REF(Type) TALLY_REF(Type)\n{text}")
+}
+
 /// Runs `file` in all ways; each must end with status 0 and print `expected`.
 fn prints(folder: &Folder, file: &str, options: &[&str], expected: &str) {
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];

@@ -2,6 +2,7 @@
 //!
 //! A round begins with a look at the roots (`root_snapshot`), and closes a report, as an epoch does under the deferred plan.
 
+use crate::account::Pressure;
 use crate::collection_log::Kind;
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
@@ -60,7 +61,7 @@ impl PromptDriver {
     }
 
     fn program_had_its_turn(&self, heap: &Heap) -> bool {
-        self.stops.had_its_turn_at_poll(heap, heap.counted_allocated_bytes())
+        self.stops.had_its_turn_at_poll(heap, heap.counted_allocated_bytes(), Pressure::NONE)
     }
 
     /// Every candidate is tried, without bounds; under zeal when that is due.

@@ -20,7 +20,7 @@ mod closed;
 mod silent;
 
 use super::facts::Facts;
-use super::slots::is_lent;
+use super::slots::{is_lent, is_told_nobody};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{Call, Position};
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
@@ -65,9 +65,8 @@ impl OutParameters {
             rooted.iter().flat_map(|(_, roots)| roots).filter(|root| is_lent(callees, root)).collect();
         let (silent, lent): (Vec<&Root>, Vec<&Root>) = lent.into_iter().partition(|root| silence.surrounds(root.slot));
         let lent = lent.into_iter().filter(|root| is_one_reference(root));
-        let lent: Vec<(Value, Uses)> =
-            lent.map(|root| (root.slot, Uses::of(callees, managed, root.slot, true))).collect();
-        let parameters = uses_of_parameters(callees, managed, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
+        let lent: Vec<(Value, Uses)> = lent.map(|root| (root.slot, Uses::of(callees, root.slot, true))).collect();
+        let parameters = uses_of_parameters(callees, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
         let fits = |uses: &Uses| uses.fit && uses.passed_as.iter().all(|parameter| parameters[parameter].fit);
         let lent: Vec<(Value, Uses)> = lent.into_iter().filter(|(_, uses)| fits(uses)).collect();
         let closed = Closed::among(callees, managed, &lent, &parameters);
@@ -105,11 +104,7 @@ impl OutParameters {
 
 /// The uses of all parameters that an address may come to; a parameter that is passed on to one that does not fit
 /// does not fit.
-fn uses_of_parameters(
-    callees: &Callees,
-    managed: &HandleSet<Value>,
-    first: impl Iterator<Item = Value>,
-) -> HandleMap<Value, Uses> {
+fn uses_of_parameters(callees: &Callees, first: impl Iterator<Item = Value>) -> HandleMap<Value, Uses> {
     let mut all: HandleMap<Value, Uses> = HandleMap::default();
     let mut passed_from: HandleMap<Value, Vec<Value>> = HandleMap::default();
     let mut queue: Vec<Value> = first.collect();
@@ -117,7 +112,7 @@ fn uses_of_parameters(
         if all.contains_key(&parameter) {
             continue;
         }
-        let uses = Uses::of(callees, managed, parameter, false);
+        let uses = Uses::of(callees, parameter, false);
         for &next in &uses.passed_as {
             passed_from.entry(next).or_default().push(parameter);
             queue.push(next);
@@ -138,7 +133,7 @@ fn uses_of_parameters(
 
 impl Uses {
     /// The uses of the address of a root of the function itself (`own`), or of a parameter.
-    fn of(callees: &Callees, managed: &HandleSet<Value>, address: Value, own: bool) -> Uses {
+    fn of(callees: &Callees, address: Value, own: bool) -> Uses {
         let mut uses = Uses { fit: true, ..Uses::default() };
         let (mut seen, mut queue) = (HandleSet::default(), vec![address]);
         while let Some(current) = queue.pop() {
@@ -161,7 +156,7 @@ impl Uses {
                         let call = user.as_call().expect("a call or invoke");
                         let callee = callees.of_call(call);
                         let keeps_to_itself = own && is_told_nobody(callee);
-                        uses.fit &= keeps_to_itself || is_check(callee, call) || uses.pass(managed, call, current);
+                        uses.fit &= keeps_to_itself || is_check(callee, call) || uses.pass(call, current);
                     }
                     _ => uses.fit = false,
                 }
@@ -171,10 +166,9 @@ impl Uses {
     }
 
     /// Notes that the address is an argument of a call; returns whether all parameters that get it are known.
-    fn pass(&mut self, managed: &HandleSet<Value>, call: Call, address: Value) -> bool {
+    fn pass(&mut self, call: Call, address: Value) -> bool {
         let callee = call.callee();
-        let has_body = callee.is_function() && callee.has_body();
-        if !(managed.contains(&callee) || has_body) || callee.may_be_replaced() {
+        if !callee.is_function() || !callee.has_body() || callee.may_be_replaced() {
             return false;
         }
         if call.arguments_by_value().iter().any(|&(value, _)| value == address) {
@@ -210,11 +204,6 @@ fn is_variable(callees: &Callees, address: Value) -> bool {
 fn is_plain_store_to(store: Value, address: Value) -> bool {
     let value = store.operand(0);
     value != address && value.type_of().is_plain_pointer() && !store.is_atomic()
-}
-
-/// Whether the lowering knows the call, and the address of a root may be passed to it.
-fn is_told_nobody(callee: Callee) -> bool {
-    matches!(callee, Callee::GcRoot | Callee::LifetimeStart | Callee::LifetimeEnd | Callee::Fill | Callee::Copy)
 }
 
 /// Whether the call is one of zeal's checks of an address that is loaded or stored to. It only looks, and what is counted where must

@@ -63,36 +63,43 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
 
 /// Whether other functions may have the root's address, and write to it.
 pub(in crate::lower) fn is_lent(callees: &Callees, root: &Root) -> bool {
-    let (mut seen, mut queue) = (HandleSet::default(), vec![root.slot]);
+    let is_known =
+        |user: Value| user.is(Opcode::LLVMCall) && user.as_call().is_some_and(|it| is_told_nobody(callees.of_call(it)));
+    !stays_within(root.slot, |user, _| is_known(user).then(Vec::new))
+}
+
+/// Whether an address is loaded from, stored to and compared, and goes nowhere but where `goes_on` knows it: the values that are the address
+/// behind an instruction that does something else with it; `None` for what nobody knows.
+pub(super) fn stays_within(slot: Value, mut goes_on: impl FnMut(Value, Value) -> Option<Vec<Value>>) -> bool {
+    let (mut seen, mut queue) = (HandleSet::default(), vec![slot]);
     while let Some(address) = queue.pop() {
+        if !seen.insert(address) {
+            continue;
+        }
         for user in address.users() {
-            let keeps_to_itself = match user.opcode() {
-                Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => true,
-                Some(Opcode::LLVMStore) => user.operand(0) != address,
-                Some(Opcode::LLVMCall) => user.as_call().is_some_and(|call| {
-                    use Callee::{Copy, Fill, GcRoot, LifetimeEnd, LifetimeStart};
-                    matches!(callees.of_call(call), GcRoot | LifetimeStart | LifetimeEnd | Fill | Copy)
-                }),
+            match user.opcode() {
+                Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => {}
+                Some(Opcode::LLVMStore) if user.operand(0) != address => {}
                 Some(
                     Opcode::LLVMGetElementPtr
                     | Opcode::LLVMBitCast
                     | Opcode::LLVMPHI
                     | Opcode::LLVMSelect
                     | Opcode::LLVMFreeze,
-                ) => {
-                    if seen.insert(user) {
-                        queue.push(user);
-                    }
-                    true
-                }
-                _ => false,
-            };
-            if !keeps_to_itself {
-                return true;
+                ) => queue.push(user),
+                _ => match goes_on(user, address) {
+                    Some(addresses) => queue.extend(addresses),
+                    None => return false,
+                },
             }
         }
     }
-    false
+    true
+}
+
+/// Whether the lowering knows the call, and the address of a root may be passed to it.
+pub(super) fn is_told_nobody(callee: Callee) -> bool {
+    matches!(callee, Callee::GcRoot | Callee::LifetimeStart | Callee::LifetimeEnd | Callee::Fill | Callee::Copy)
 }
 
 /// A new root of `function`: an empty slot at the top of its entry block.

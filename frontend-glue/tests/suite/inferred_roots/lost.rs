@@ -1,16 +1,10 @@
 //! References that had no root, or no barrier, each in its situation.
 
-use super::{PLANS, prints};
+use super::{EITHER, PLANS, prints, typed};
 use tally_kit::folder::Folder;
 
 const HEADER: &str = "#include <stdio.h>
 #include <tally_gc.h>
-#ifndef REF
-#define REF(Type) Type *
-#define NEW TALLY_NEW
-#else
-#define NEW TALLY_NEW_REF
-#endif
 typedef struct Node { REF(struct Node) next; long value; } Node;
 REF(Node) make(long value);
 long sum(void);
@@ -39,8 +33,8 @@ int main(void) { printf(\"%ld\\n\", sum()); }
 
 #[test]
 fn file_that_only_calls_functions_of_another_has_roots() {
-    let typed = format!("#define REF(Type) TALLY_REF(Type)\n{HEADER}");
-    for (header, options) in [(HEADER, &["--roots", "auto"][..]), (typed.as_str(), &[])] {
+    let header = format!("{EITHER}{HEADER}");
+    for (header, options) in [(&header, &["--roots", "auto"][..]), (&typed(&header), &[])] {
         let folder = Folder::with(&[("n.h", header), ("calls.c", CALLS_ONLY), ("makes.c", MAKES)]);
         for (plan, level) in PLANS.into_iter().flat_map(|plan| ["0", "2"].map(|level| (plan, level))) {
             for way in [&[][..], &["--zeal"]] {
@@ -66,7 +60,7 @@ int main(void) {
     printf(\"%ld\\n\", head->next->value);
 }
 ";
-    let header = format!("#define REF(Type) TALLY_REF(Type)\n{HEADER}");
+    let header = typed(&format!("{EITHER}{HEADER}"));
     prints(&Folder::with(&[("n.h", &header), ("program.c", program)]), "program.c", &[], "5\n");
 }
 

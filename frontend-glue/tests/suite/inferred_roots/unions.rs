@@ -1,6 +1,6 @@
 //! Variables whose type does not say which of their words are references: unions, bytes, and what is copied between them.
 
-use super::prints;
+use super::{EITHER, prints, typed};
 use tally_kit::folder::Folder;
 
 /// The roots of a union were those of its largest member's type: the object was lost where that is a number.
@@ -9,12 +9,6 @@ const UNIONS: &str = r#"
 #include <stdio.h>
 #include <string.h>
 #include <tally_gc.h>
-#ifndef REF
-#define REF(Type) Type *
-#define NEW TALLY_NEW
-#else
-#define NEW TALLY_NEW_REF
-#endif
 typedef struct Node { REF(struct Node) next; long value; } Node;
 TALLY_TYPE(Node, next);
 typedef union Value { double number; REF(Node) node; } Value;
@@ -73,13 +67,13 @@ int main(void) {
 
 #[test]
 fn union_of_a_number_and_a_reference_is_a_root() {
-    let folder = Folder::with(&[("unions.c", UNIONS)]);
+    let folder = Folder::with(&[("unions.c", &format!("{EITHER}{UNIONS}"))]);
     prints(&folder, "unions.c", &["--roots", "auto"], "5 0.5 6 7 8 15 9\n");
 }
 
 #[test]
 fn union_of_a_number_and_a_typed_reference_is_a_root() {
-    let folder = Folder::with(&[("unions.c", &format!("#define REF(Type) TALLY_REF(Type)\n{UNIONS}"))]);
+    let folder = Folder::with(&[("unions.c", &typed(&format!("{EITHER}{UNIONS}")))]);
     prints(&folder, "unions.c", &[], "5 0.5 6 7 8 15 9\n");
 }
 

@@ -128,8 +128,7 @@ impl Tracer {
 
     /// The same at a poll.
     pub(super) fn poll_slices(&mut self, heap: &mut Heap) {
-        let (bytes, pressure) = (heap.clock.given_bytes, pressure_of_upgrades(heap));
-        if self.stops.had_its_turn_at_poll(heap, bytes) || self.stops.program_had_its_turn(heap, bytes, pressure) {
+        if self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes, pressure_of_upgrades(heap)) {
             self.slice_as_the_heap_says(heap);
         }
     }

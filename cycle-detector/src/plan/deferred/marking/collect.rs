@@ -1,5 +1,6 @@
 //! A collection of a heap that marks, within the bound; and how the heap begins to count, or to mark again.
 
+use crate::account::Pressure;
 use crate::collection_log::Kind;
 use crate::plan::bump::mark_and_sweep::mark_and_sweep;
 use crate::plan::deferred::DeferredDriver;
@@ -61,7 +62,7 @@ impl DeferredDriver {
     /// Memory of dead large objects goes on its way to the system, if the program has had its turn.
     fn give_memory_back(&mut self, heap: &mut Heap) {
         let waits = heap.is_running() && heap.large.leaving.blocks() != 0;
-        if waits && self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+        if waits && self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes, Pressure::NONE) {
             self.stopped(heap, |_, heap| _ = heap.large.leaving.give_back(CHUNK_UNITS));
         }
     }

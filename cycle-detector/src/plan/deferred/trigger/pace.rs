@@ -59,7 +59,7 @@ impl DeferredDriver {
             return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            if !self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes) {
+            if !self.tracer.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes, Pressure::NONE) {
                 return;
             }
             self.slice(heap, POLL_UNITS);

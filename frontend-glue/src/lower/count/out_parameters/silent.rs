@@ -7,7 +7,8 @@
 //! Nothing dies while such a function runs, and its caller counts what it finds in its roots at its own next safepoint. So a root of
 //! any shape may be lent so: what the callee stores is as if the caller had stored it.
 
-use super::{is_check, is_told_nobody, is_variable};
+use super::super::slots::{is_told_nobody, stays_within};
+use super::{is_check, is_variable};
 use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
@@ -27,40 +28,20 @@ impl<'a> Silence<'a> {
 
     /// Whether the address of the root goes to nothing but such functions.
     pub(super) fn surrounds(&mut self, slot: Value) -> bool {
-        let (mut seen, mut queue) = (HandleSet::default(), vec![slot]);
-        while let Some(address) = queue.pop() {
-            if !seen.insert(address) {
-                continue;
-            }
-            for user in address.users().collect::<Vec<_>>() {
-                match user.opcode() {
-                    Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => {}
-                    Some(Opcode::LLVMStore) if user.operand(0) != address => {}
-                    // Without optimisation a parameter goes through a variable of its own.
-                    Some(Opcode::LLVMStore) if is_variable(self.callees, user.operand(1)) => {
-                        queue.extend(user.operand(1).users().filter(|user| user.is(Opcode::LLVMLoad)));
-                    }
-                    Some(
-                        Opcode::LLVMGetElementPtr
-                        | Opcode::LLVMBitCast
-                        | Opcode::LLVMPHI
-                        | Opcode::LLVMSelect
-                        | Opcode::LLVMFreeze,
-                    ) => queue.push(user),
-                    Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
-                        let call = user.as_call().expect("a call or invoke");
-                        let callee = self.callees.of_call(call);
-                        if is_told_nobody(callee) || is_check(callee, call) {
-                            continue;
-                        }
-                        let Some(parameters) = self.parameters(call, address) else { return false };
-                        queue.extend(parameters);
-                    }
-                    _ => return false,
-                }
-            }
+        stays_within(slot, |user, address| self.behind(user, address))
+    }
+
+    /// What is the address behind an instruction that passes it on.
+    fn behind(&mut self, user: Value, address: Value) -> Option<Vec<Value>> {
+        if let Some(call) = user.as_call() {
+            let callee = self.callees.of_call(call);
+            let is_known = is_told_nobody(callee) || is_check(callee, call);
+            return if is_known { Some(Vec::new()) } else { self.parameters(call, address) };
         }
-        true
+        // Without optimisation a parameter goes through a variable of its own.
+        let variable =
+            user.is(Opcode::LLVMStore).then(|| user.operand(1)).filter(|&it| is_variable(self.callees, it))?;
+        Some(variable.users().filter(|user| user.is(Opcode::LLVMLoad)).collect())
     }
 
     /// The parameters as which such a function gets the address; `None` if it is another function.
@@ -86,28 +67,18 @@ impl<'a> Silence<'a> {
                 && !self.managed.contains(&function)
         };
         // All functions that it calls, and they call.
-        let (mut reached, mut queue) = (Vec::new(), vec![function]);
-        let mut is_silent = true;
-        let mut seen = HandleSet::default();
+        let (mut seen, mut queue) = (HandleSet::default(), vec![function]);
         while let Some(next) = queue.pop() {
-            if !seen.insert(next) {
+            if self.known.get(&next) == Some(&true) || !seen.insert(next) {
                 continue;
             }
-            match self.known.get(&next) {
-                Some(true) => {}
-                Some(false) => is_silent = false,
-                None if is_candidate(next) => {
-                    reached.push(next);
-                    queue.extend(next.calls().filter(|&call| self.callees.is_safepoint(call)).map(Call::callee));
-                }
-                None => is_silent = false,
-            }
-            if !is_silent {
+            if self.known.contains_key(&next) || !is_candidate(next) {
                 self.known.insert(function, false);
                 return false;
             }
+            queue.extend(next.calls().filter(|&call| self.callees.is_safepoint(call)).map(Call::callee));
         }
-        self.known.extend(reached.into_iter().map(|function| (function, true)));
+        self.known.extend(seen.into_iter().map(|function| (function, true)));
         true
     }
 }
