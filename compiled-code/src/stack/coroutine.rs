@@ -19,6 +19,7 @@
 //! handles that would not be closed in the order of their scopes. `[WATERMARK]`
 
 mod close;
+mod deep;
 mod exchange;
 pub(crate) mod frames;
 pub(crate) mod leave;
@@ -240,6 +241,7 @@ impl Record {
 impl Drop for Record {
     fn drop(&mut self) {
         self.forget_ran();
+        deep::forget(self);
     }
 }
 

@@ -8,7 +8,7 @@
 //! and the trace plan, since they may store there; it stays a root. (A stack that is suspended must not be stored to.)
 //! Under the prompt plan it is laid down when it is left: no drain may overlook what such a store has put there.
 
-use super::{Record, State, stopped};
+use super::{Record, State, deep, memory, stopped};
 use crate::module::record::LENT_ROOT;
 use crate::stack::roots::{StackRoots, anchor, is_ours, walk_stopped};
 use crate::stack::shadow_stack::{self, ChainEnd};
@@ -35,6 +35,9 @@ pub(super) fn held(heap: &mut Heap, record: &Record) -> Held {
 
 /// Lays down the stacks that have run.
 pub(crate) fn lay_down_all(roots: &mut StackRoots, heap: &mut Heap) {
+    if super::current().is_some() {
+        memory::cool_some();
+    }
     Record::for_each_that_ran(|record| {
         if record.state.get() == State::Running || !record.is_of(heap) {
             return;
@@ -53,13 +56,14 @@ fn is_laid_down(record: &Record) {
     record.forget_ran();
 }
 
-/// The pages that the collector has touched below the frames of a stopped stack go back.
+/// The pages that the collector has touched below the frames of a stopped stack go back, once it has run on as many other stacks: it
+/// often runs on the same few.
 fn trim(record: &Record) {
-    if record.is_deep.replace(false) {
-        let memory = record.memory.take();
-        memory.iter().for_each(|memory| memory.trim(record.sp.get()));
-        record.memory.set(memory);
-    }
+    let Some(before) = record.is_deep.get().then(|| deep::note(record)).flatten() else { return };
+    before.is_deep.set(false);
+    let memory = before.memory.take();
+    memory.iter().for_each(|memory| memory.trim(before.sp.get()));
+    before.memory.set(memory);
 }
 
 /// Adds the roots of stacks that have run and are not laid down.

@@ -9,12 +9,14 @@
 //! may have as many stacks as it has memory for. Older kernels get guards by `mprotect`, two mappings a stack, and
 //! refuse when `vm.max_map_count` is reached, after 32,000 stacks or so.
 //!
-//! Stacks that come back keep their pages while few wait for reuse; those of others go back to the system. Mappings
-//! stay.
+//! Stacks that come back keep their pages, up to a bound: who makes coroutines makes more of them, and a page that goes back
+//! to the system and comes again costs a microsecond or two. Those that nobody has needed between two collections give
+//! theirs back, a few at each. Mappings stay.
 
 use crate::arch::valgrind;
+use std::cell::Cell;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tally_heap::memory::sanitizer;
 
 /// Bytes of a stack that the program asks for without a size, guard included.
@@ -24,8 +26,10 @@ const LEAST_BYTES: u64 = 64 << 10;
 const MOST_BYTES: u64 = 1 << 30;
 /// Bytes that are mapped at once, at least.
 const MAPPED_AT_ONCE: u64 = 16 << 20;
-/// Stacks of a class that wait for reuse with their pages.
-const KEPT: usize = 16;
+/// Stacks of a class that wait for reuse with their pages, at most, and bytes of their address space; but a few may always.
+const WARM_MOST: usize = 1024;
+const WARM_BYTES: u64 = 256 << 20;
+const FEW: usize = 16;
 
 /// A stack's memory; returns to the pool when it is dropped.
 #[derive(Debug)]
@@ -36,18 +40,38 @@ pub(crate) struct Memory {
     high: u64,
     /// The number by which valgrind knows the stack.
     valgrind_id: u64,
-    /// It had no pages when it was taken.
-    is_new: bool,
+    /// The thread had not as many a moment ago.
+    is_more: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pool {
-    /// By class: stacks that wait for reuse, by their ends; the last have their pages.
-    free: [Vec<u64>; CLASSES],
-    /// So many of them, from the first, have never been taken.
-    untouched: [usize; CLASSES],
+    free: [Free; CLASSES],
     /// All mappings.
     mapped: Vec<Range<u64>>,
+}
+
+/// The stacks of a class that wait for reuse.
+#[derive(Debug)]
+struct Free {
+    /// By their ends.
+    stacks: Vec<u64>,
+    /// So many of them, the last, have their pages.
+    warm: usize,
+    /// So few there have been since the last collection: as many were not needed.
+    least_warm: usize,
+}
+
+/// How many stacks a thread has.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    now: usize,
+    /// The most of late: a few more than now, at most.
+    most: usize,
+}
+
+thread_local! {
+    static USE: Cell<Use> = const { Cell::new(Use { now: 0, most: 0 }) };
 }
 
 const CLASSES: usize = (MOST_BYTES / LEAST_BYTES).trailing_zeros() as usize + 1;
@@ -57,8 +81,10 @@ fn guard_bytes() -> u64 {
     tally_heap::arch::page_bytes().max(16 << 10)
 }
 
-static POOL: Mutex<Pool> =
-    Mutex::new(Pool { free: [const { Vec::new() }; CLASSES], untouched: [0; CLASSES], mapped: Vec::new() });
+static POOL: Mutex<Pool> = Mutex::new(Pool {
+    free: [const { Free { stacks: Vec::new(), warm: 0, least_warm: 0 } }; CLASSES],
+    mapped: Vec::new(),
+});
 
 impl Memory {
     /// A stack with room for `bytes` bytes, or of the usual size for 0. `None`: there is no memory, or the kernel allows
@@ -72,17 +98,15 @@ impl Memory {
             return None;
         }
         let class = (whole / LEAST_BYTES).trailing_zeros() as usize;
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.free[class].is_empty() {
+        let mut pool = lock();
+        if pool.free[class].stacks.is_empty() {
             pool.map(class, whole)?;
         }
-        let high = pool.free[class].pop()?;
-        let waiting = pool.free[class].len();
-        let is_new = waiting >= KEPT || waiting < pool.untouched[class];
-        pool.untouched[class] = waiting.min(pool.untouched[class]);
+        let high = pool.free[class].take()?;
+        drop(pool);
         let low = high - whole + guard_bytes();
         sanitizer::forget_frames(low..high);
-        Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high), is_new })
+        Some(Memory { low, high, valgrind_id: valgrind(STACK_REGISTER, low, high), is_more: Use::one_more() })
     }
 
     /// The addresses that its stack may use.
@@ -90,9 +114,9 @@ impl Memory {
         self.low..self.high
     }
 
-    /// Whether pages are taken from the system for it: it is none that another stack has left with its pages.
-    pub(super) fn is_new(&self) -> bool {
-        self.is_new
+    /// Whether the thread has more stacks than of late: it takes memory, and not the place of one that has just ended.
+    pub(super) fn is_more(&self) -> bool {
+        self.is_more
     }
 
     /// Gives the pages back below `sp`, where a stopped stack's frames end.
@@ -104,12 +128,64 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         valgrind(STACK_DEREGISTER, self.valgrind_id, 0);
-        let class = ((self.high - self.low + guard_bytes()) / LEAST_BYTES).trailing_zeros() as usize;
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-        if pool.free[class].len() >= KEPT {
-            give_back(self.low..self.high);
+        Use::one_less();
+        let whole = self.high - self.low + guard_bytes();
+        lock().free[(whole / LEAST_BYTES).trailing_zeros() as usize].put(self.high, whole);
+    }
+}
+
+impl Use {
+    /// The thread takes one more; whether it has more than of late.
+    fn one_more() -> bool {
+        let Use { now, most } = USE.get();
+        USE.set(Use { now: now + 1, most: most.max(now + 1) });
+        now >= most
+    }
+
+    fn one_less() {
+        let Use { now, most } = USE.get();
+        let now = now.saturating_sub(1);
+        USE.set(Use { now, most: most.min(now + FEW) });
+    }
+}
+
+impl Free {
+    fn take(&mut self) -> Option<u64> {
+        let high = self.stacks.pop()?;
+        self.warm = self.warm.saturating_sub(1);
+        self.least_warm = self.least_warm.min(self.warm);
+        Some(high)
+    }
+
+    fn put(&mut self, high: u64, whole: u64) {
+        self.stacks.push(high);
+        self.warm += 1;
+        if self.warm > ((WARM_BYTES / whole) as usize).clamp(FEW, WARM_MOST) {
+            self.cool(1, whole);
         }
-        pool.free[class].push(self.high);
+    }
+
+    /// The `many` warm ones that wait longest give their pages back.
+    fn cool(&mut self, many: usize, whole: u64) {
+        let first = self.stacks.len() - self.warm;
+        for high in &self.stacks[first..first + many] {
+            give_back(high - whole + guard_bytes()..*high);
+        }
+        self.warm -= many;
+    }
+}
+
+fn lock() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A collection begins: of the stacks that were not needed since the last, a few give their pages back.
+pub(super) fn cool_some() {
+    for (class, free) in lock().free.iter_mut().enumerate() {
+        if free.least_warm != 0 {
+            free.cool(free.least_warm.min(FEW), LEAST_BYTES << class);
+        }
+        free.least_warm = free.warm;
     }
 }
 
@@ -135,8 +211,7 @@ impl Pool {
             return None;
         }
         self.mapped.push(start..start + guarded * whole);
-        self.untouched[class] = guarded as usize;
-        self.free[class].extend((1..=guarded).rev().map(|number| start + number * whole));
+        self.free[class].stacks.extend((1..=guarded).rev().map(|number| start + number * whole));
         Some(())
     }
 }
@@ -175,8 +250,7 @@ fn give_back(unused: Range<u64>) {
 
 /// Whether an address lies in the memory of some coroutine's stack.
 pub(crate) fn holds(address: u64) -> bool {
-    let pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    pool.mapped.iter().any(|mapping| mapping.contains(&address))
+    lock().mapped.iter().any(|mapping| mapping.contains(&address))
 }
 
 const STACK_REGISTER: u64 = 0x1501;
@@ -214,15 +288,36 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "mappings and advice about them")]
-    fn stacks_without_pages_are_new() {
-        // A class that no other test uses, and more than one mapping has.
-        let bytes = (MOST_BYTES / 64) - guard_bytes();
-        let mut taken: Vec<Memory> = (0..2 * KEPT).map(|_| Memory::take(bytes).expect("memory")).collect();
-        assert!(taken.iter().all(Memory::is_new));
+    fn stacks_beyond_those_of_late_are_more() {
+        let take = |many| (0..many).map(|_| Memory::take(1).expect("memory")).collect::<Vec<_>>();
+        let more = |taken: &[Memory]| taken.iter().filter(|memory| memory.is_more()).count();
+        let mut taken = take(2 * FEW);
+        assert_eq!(more(&taken), 2 * FEW);
         taken.clear();
-        let again: Vec<Memory> = (0..2 * KEPT).map(|_| Memory::take(bytes).expect("memory")).collect();
-        let new = again.iter().filter(|memory| memory.is_new()).count();
-        assert_eq!(new, KEPT, "as many were kept with their pages");
+        assert_eq!(more(&take(2 * FEW)), FEW, "a few had just ended");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "mappings and advice about them")]
+    fn stacks_that_nobody_needs_give_their_pages_back_a_few_at_a_collection() {
+        // A class that no other test uses.
+        let bytes = (MOST_BYTES / 64) - guard_bytes();
+        let kept = (WARM_BYTES / (MOST_BYTES / 64)) as usize;
+        let mut taken: Vec<Memory> = (0..kept + 2).map(|_| Memory::take(bytes).expect("memory")).collect();
+        let last_words: Vec<*mut u64> = taken.iter().map(|memory| (memory.bounds().end - 8) as *mut u64).collect();
+        // SAFETY: words of the stacks.
+        last_words.iter().for_each(|&word| unsafe { *word = 1 });
+        // SAFETY: the mapping stays.
+        let with_pages = || last_words.iter().filter(|&&word| unsafe { *word } == 1).count();
+        taken.clear();
+        assert_eq!(with_pages(), kept, "those beyond the bound have given theirs back at once");
+        cool_some();
+        assert_eq!(with_pages(), kept, "they have only just come back");
+        let needed = Memory::take(bytes).expect("memory");
+        assert!(!needed.is_more());
+        drop(needed);
+        cool_some();
+        assert_eq!(with_pages(), kept.saturating_sub(FEW).max(1), "one of them was needed");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
     main_of(heap);
     release_finished();
     let Some(memory) = Memory::take(bytes) else { return 0 };
-    if memory.is_new() {
+    if memory.is_more() {
         heap.note_stack_memory();
     }
     let record = Record::of_coroutine(heap, memory, entry);
