@@ -31,6 +31,7 @@ pub(crate) mod global_slots;
 mod hiding_place;
 pub(crate) mod inferred;
 mod influence;
+pub(crate) mod joined;
 mod leaves;
 mod liveness;
 mod mitigation;

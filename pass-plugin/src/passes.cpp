@@ -49,6 +49,7 @@ using TallyReport = void (*)(void *Module, const TallyFinding *);
 /// The Rust half. Each returns whether the module is Tally's; -1: it is refused.
 struct TallySteps {
   int (*Lower)(LLVMModuleRef, const char *Options, uint32_t Level, bool IsFinished, TallyReport, void *);
+  int (*Join)(LLVMModuleRef, TallyReport, void *);
   int (*Finish)(LLVMModuleRef, uint32_t Level, bool IsLast, TallyReport, void *);
   int (*BeforeCode)(LLVMModuleRef, TallyReport, void *);
   /// Makes the stack maps of an object compact, in place.
@@ -141,6 +142,14 @@ struct Lower : PassInfoMixin<Lower> {
   static bool isRequired() { return true; }
 };
 
+/// At the link, before anything is inlined.
+struct Join : PassInfoMixin<Join> {
+  const TallySteps *Steps;
+  Join(const TallySteps *Steps) : Steps(Steps) {}
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) { return done(M, Steps->Join(wrap(&M), report, &M)); }
+  static bool isRequired() { return true; }
+};
+
 struct Finish : PassInfoMixin<Finish> {
   const TallySteps *Steps;
   uint32_t Level;
@@ -196,6 +205,12 @@ extern "C" void tally_passes_register(PassBuilder &PB, const TallySteps *Steps) 
   PB.registerPipelineStartEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel Level) {
     MPM.addPass(Lower(Steps, "", number(Level), /*IsFinished=*/true));
   });
+  PB.registerPipelineEarlySimplificationEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+    if (Phase == ThinOrFullLTOPhase::ThinLTOPostLink)
+      MPM.addPass(Join(Steps));
+  });
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [Steps](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(Join(Steps)); });
   PB.registerOptimizerLastEPCallback([Steps](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase Phase) {
     bool IsForLinker = Phase == ThinOrFullLTOPhase::ThinLTOPreLink || Phase == ThinOrFullLTOPhase::FullLTOPreLink;
     MPM.addPass(Finish(Steps, number(Level), !IsForLinker, Phase == ThinOrFullLTOPhase::ThinLTOPostLink));

@@ -18,12 +18,13 @@ use crate::report::{Report, Reports};
 #[repr(C)]
 pub(crate) struct Steps {
     lower: unsafe extern "C" fn(LLVMModuleRef, *const c_char, u32, bool, Report, LLVMModuleRef) -> c_int,
+    join: unsafe extern "C" fn(LLVMModuleRef, Report, LLVMModuleRef) -> c_int,
     finish: unsafe extern "C" fn(LLVMModuleRef, u32, bool, Report, LLVMModuleRef) -> c_int,
     before_code: unsafe extern "C" fn(LLVMModuleRef, Report, LLVMModuleRef) -> c_int,
     finish_object: unsafe extern "C" fn(*mut u8, usize, *const c_char),
 }
 
-pub(crate) static STEPS: Steps = Steps { lower, finish, before_code, finish_object };
+pub(crate) static STEPS: Steps = Steps { lower, join, finish, before_code, finish_object };
 
 const UNTOUCHED: c_int = 0;
 const OURS: c_int = 1;
@@ -54,6 +55,14 @@ unsafe extern "C" fn lower(
         lowered.warnings.iter().for_each(|warning| reports.warning(warning));
         Ok(lowered.touched)
     };
+    // SAFETY: the caller's duty.
+    unsafe { run(module, report, context, step) }
+}
+
+/// # Safety
+/// As for `lower`.
+unsafe extern "C" fn join(module: LLVMModuleRef, report: Report, context: LLVMModuleRef) -> c_int {
+    let step = |module: &Module, name: &PathBuf, _: &Reports| Ok(other_tools::join(module, name));
     // SAFETY: the caller's duty.
     unsafe { run(module, report, context, step) }
 }

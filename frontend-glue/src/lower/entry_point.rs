@@ -31,6 +31,9 @@ pub(crate) fn is_known_form(of: Type) -> bool {
         })
 }
 
+/// The function of the runtime below which the program runs.
+pub(crate) const RUN_MAIN: &str = "tally_run_main";
+
 /// Puts a new `main` in front of the program's. Returns the adapter, if one was needed: a function like any other,
 /// whose call still lacks its bundle.
 pub(super) fn wrap(builder: &Builder, main: Value) -> Option<Value> {
@@ -46,7 +49,7 @@ pub(super) fn wrap(builder: &Builder, main: Value) -> Option<Value> {
         main.set_attribute("noinline", 0);
     }
     let entry = adapter.unwrap_or(main);
-    let run = declare(module, "tally_run_main");
+    let run = declare(module, RUN_MAIN);
     let wrapper = module.add_function("main", Type::function(i32_type, &[i32_type, pointer], false));
     builder.at_end_unlocated(wrapper.append_block(""));
     let arguments = [entry, wrapper.parameter(0), wrapper.parameter(1)];

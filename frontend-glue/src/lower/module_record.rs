@@ -33,6 +33,9 @@ use tally_compiled::module::record::{
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 
+/// The constructor that registers a module.
+const REGISTER: &str = "tally.register";
+
 /// The tables of the record while they grow.
 #[derive(Debug)]
 pub(super) struct ModuleTables {
@@ -53,6 +56,8 @@ pub(super) struct ModuleTables {
     plan: Plan,
     /// The stack maps are those of statepoints.
     pub(super) has_statepoints: bool,
+    /// The module has only code that was imported, which its own module's record describes.
+    only_imports: bool,
 }
 
 impl ModuleTables {
@@ -69,7 +74,13 @@ impl ModuleTables {
             numbers_calls_of: None,
             plan,
             has_statepoints: false,
+            only_imports: false,
         }
+    }
+
+    /// Those of a module that has nothing of its own but stack maps.
+    pub(super) fn of_imports(plan: Plan) -> ModuleTables {
+        ModuleTables { only_imports: true, ..ModuleTables::new(plan) }
     }
 
     /// What the module shows of a descriptor.
@@ -135,7 +146,7 @@ impl ModuleTables {
         let statepoints = if self.has_statepoints { MODULE_FLAG_STATEPOINTS } else { 0 };
         let has_metadata = self.roots.iter().any(|(named, _)| named.id & METADATA_ROOT != 0);
         let metadata = if has_metadata { MODULE_FLAG_METADATA } else { 0 };
-        let promised = !self.plan.has_barrier() && strategy::has_barrier(module, self.plan);
+        let promised = !self.plan.has_barrier() && (self.only_imports || strategy::has_barrier(module, self.plan));
         let barriers = if promised { MODULE_FLAG_BARRIERS } else { 0 };
         self.plan.module_flags() | lends | statepoints | metadata | barriers | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
@@ -175,7 +186,7 @@ impl ModuleTables {
             Plan::Prompt => "tally_register_prompt",
             Plan::Trace => "tally_register_trace",
         };
-        let register = call_with_record(builder, "tally.register", by, record);
+        let register = call_with_record(builder, REGISTER, by, record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
         prepend_structor(module, "llvm.global_ctors", register);
         prepend_structor(module, "llvm.global_dtors", unregister);
@@ -262,6 +273,11 @@ fn array(module: Module, name: &str, of: Type, entries: &[Value], constant: bool
         return module.pointer().null();
     }
     table(module, name, module.array_constant(of, entries), constant)
+}
+
+/// Whether a module has a record.
+pub(super) fn is_there(module: Module) -> bool {
+    module.functions().any(|function| function.has_body() && function.name().starts_with(REGISTER))
 }
 
 fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value) -> Value {

@@ -4,6 +4,8 @@
 //! [`before_code`] just before it generates code, if it can. A tool that only calls [`lower`] makes right code too, if it says so:
 //! then the pointers that LLVM's code generator would confuse are hidden at once ([`callee_copy`]).
 //!
+//! A linker with link-time optimisation calls [`join`] before it inlines, and [`finish`].
+//!
 //! A host that compiles and links by our own stages has [`compile_modules`](super::compile_modules).
 //!
 //! Each step leaves a module without anything of Tally as it is.
@@ -18,7 +20,7 @@ use crate::emit::level::Level;
 use crate::emit::{appending, callee_copy, shadow_stack, target, zeal_default};
 use crate::guard::crash_net::WorkingOn;
 use crate::load::{self, c_header};
-use crate::lower::Remark;
+use crate::lower::{self, Remark, joined};
 use crate::pipeline::whole_program;
 use crate::verify::source::machine_code;
 
@@ -71,6 +73,14 @@ pub fn lower(module: &Module, name: &Path, options: &CompileOptions, next: Next)
         callee_copy::for_other_tools(module);
     }
     Ok(Lowered { touched: true, warnings, remarks })
+}
+
+/// Makes one of a module that a linker has put together, or has imported code into, before its first inlining: some of it may come from
+/// files without anything of Tally. Returns whether it has changed.
+pub fn join(module: &Module, name: &Path) -> bool {
+    let _working = WorkingOn::file(name);
+    let raw = crate::llvm::Module::of(module);
+    lower::plan_of_lowered(raw).is_some_and(|plan| joined::join(raw, plan, &name.to_string_lossy()))
 }
 
 /// Checks a module after the tool's passes, and does what those do not. `is_last` says that code is generated from it, rather than

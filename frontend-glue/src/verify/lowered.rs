@@ -13,12 +13,10 @@ use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
+use crate::lower::entry_point::RUN_MAIN;
 use crate::lower::{LOWERED_FLAG, Plan, result_thunk};
 use crate::verify::source::{self, frames::MOST_ROOTS};
 use stack_roots::{SITE_ID, STATE_ID};
-
-/// The function below whose call of the runtime nothing is managed.
-const RUN_MAIN: &str = "tally_run_main";
 
 /// Returns all faults that could lose a root.
 pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
