@@ -10,6 +10,7 @@
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
 //! - `linkage.rs` functions and variables as the linker sees them
 //! - `builder.rs` making instructions and constants
+//! - `passes.rs`  LLVM's own passes
 //! - `processor.rs` names of processors
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
 //! - `tail.rs`    tail calls
@@ -20,13 +21,9 @@
 //! other code erases meanwhile. Every unsafe call below relies on this; that is why `raw!` states it once.
 
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::{
     LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType, LLVMTargetDataRef,
-};
-use inkwell::llvm_sys::transforms::pass_builder::{
-    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses, LLVMRunPassesOnFunction,
 };
 use inkwell::llvm_sys::{LLVMLinkage, LLVMModuleFlagBehavior, LLVMThreadLocalMode, LLVMTypeKind};
 use smallvec::SmallVec;
@@ -52,6 +49,7 @@ pub(crate) mod linkage;
 pub(crate) mod metadata;
 pub(crate) mod offset;
 mod parameter;
+mod passes;
 pub(crate) mod processor;
 pub(crate) mod surgery;
 mod tail;
@@ -60,7 +58,7 @@ pub(crate) mod value;
 mod work;
 
 pub(crate) use builder::Builder;
-use call::{Call, Position};
+use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
@@ -400,33 +398,6 @@ impl Module {
         raw!(LLVMOffsetOfElement(self.layout(), of.0, member))
     }
 
-    /// Runs LLVM's module passes.
-    pub(crate) fn run_passes(self, passes: &str) {
-        let text = value::c_text(passes);
-        let options = raw!(LLVMCreatePassBuilderOptions());
-        let error = raw!(LLVMRunPasses(self.0, text.as_ptr(), std::ptr::null_mut(), options));
-        raw!(LLVMDisposePassBuilderOptions(options));
-        refuse(passes, error);
-    }
-
-    /// Makes values of the local variables of these functions. In one go, because LLVM takes as long to get ready for a pass over one
-    /// small function as for the pass itself; meanwhile the other functions are marked as not to be touched, and these are not, as clang
-    /// marks them without optimisation.
-    pub(crate) fn promote_variables(self, of: &[Value]) {
-        let chosen: HandleSet<Value> = of.iter().copied().collect();
-        let with_body = self.functions().filter(|function| function.has_body());
-        let is_wrongly_marked = |it: &Value| it.has_attribute("optnone") == chosen.contains(it);
-        let (unmarked, others): (Vec<Value>, Vec<Value>) =
-            with_body.filter(is_wrongly_marked).partition(|it| chosen.contains(it));
-        let mark = |of: &[Value]| of.iter().for_each(|it| it.set_attribute("optnone", 0));
-        let unmark = |of: &[Value]| of.iter().for_each(|it| it.remove_attribute(Position::Function, "optnone"));
-        mark(&others);
-        unmark(&unmarked);
-        self.run_passes("function(mem2reg)");
-        mark(&unmarked);
-        unmark(&others);
-    }
-
     /// The declaration of an intrinsic, overloaded on `types`.
     pub(crate) fn intrinsic(self, name: &str, types: &[Type]) -> Value {
         let id = raw!(LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()));
@@ -446,15 +417,6 @@ pub(crate) enum Visibility {
 }
 
 impl Value {
-    /// Runs function passes, named as `opt -passes=` names them, over this function.
-    pub(crate) fn run_function_passes(self, passes: &str) {
-        let text = value::c_text(passes);
-        let options = raw!(LLVMCreatePassBuilderOptions());
-        let error = raw!(LLVMRunPassesOnFunction(self.0, text.as_ptr(), std::ptr::null_mut(), options));
-        raw!(LLVMDisposePassBuilderOptions(options));
-        refuse(passes, error);
-    }
-
     pub(crate) fn set_visibility(self, visibility: Visibility) {
         let linkage = match visibility {
             Visibility::Internal => LLVMLinkage::LLVMInternalLinkage,
@@ -485,15 +447,5 @@ impl Value {
     /// Thread-local, initial-exec: found through one load of its offset.
     pub(crate) fn make_initial_exec(self) {
         raw!(LLVMSetThreadLocalMode(self.0, LLVMThreadLocalMode::LLVMInitialExecTLSModel));
-    }
-}
-
-/// Stops if passes could not be run.
-fn refuse(passes: &str, error: LLVMErrorRef) {
-    if !error.is_null() {
-        let message = raw!(LLVMGetErrorMessage(error));
-        let reason = value::owned_text(message, raw!(libc::strlen(message)));
-        raw!(LLVMDisposeErrorMessage(message));
-        panic!("LLVM refuses its own passes {passes:?}: {reason}");
     }
 }

@@ -5,8 +5,8 @@ use crate::abi;
 use crate::stack::bounds;
 use tally_heap::fatal::{self, STATUS_USAGE};
 
-/// `void tally_lent_store(void **slot)`: notes that a reference was stored through an out-parameter. Memory outside
-/// this thread's stack is no root.
+/// `void tally_lent_store(void *slot)`: notes that a reference may have been stored through an out-parameter, to the word in which `slot`
+/// lies. Memory outside this thread's stack is no root.
 ///
 /// # Safety
 /// Called as `tally.h` says, by code that keeps its rules.
@@ -15,7 +15,8 @@ pub unsafe extern "C" fn tally_lent_store(slot: u64) {
     leaf!(tally_lent_store);
     let here = 0_u64;
     let here = &raw const here as u64;
-    if slot & 7 == 0 && (here..bounds::end()).contains(&slot) {
+    let slot = slot & !7;
+    if (here..bounds::end()).contains(&slot) {
         // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { abi::thread_heap() }.note_lent_store(slot, here);
     } else if bounds::lies_on_a_stopped_stack(slot) {

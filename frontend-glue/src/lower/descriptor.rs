@@ -218,6 +218,7 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
         Fault::Short { field, count, entries } => {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
         }
+        Fault::NoDescriptor { field, name } => format!("{field} names @{name}, which is no type descriptor"),
         Fault::Name => "name is not a C string; end it with a zero byte".to_owned(),
     })
 }
@@ -244,6 +245,7 @@ pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
 enum Fault {
     Runtime(DescriptorError),
     Short { field: &'static str, count: u32, entries: u64 },
+    NoDescriptor { field: &'static str, name: String },
     Name,
 }
 
@@ -262,6 +264,21 @@ struct Image {
 }
 
 impl Image {
+    /// Whether the runtime would read something else there, as far as the module shows it.
+    fn is_no_descriptor(&self, address: Value) -> bool {
+        if address.is_function() {
+            return true;
+        }
+        let Some(constant) = address.is_global_variable().then(|| address.initializer()).flatten() else {
+            return false;
+        };
+        let is_short = self.module.size_of(constant.type_of()) < size_of::<TypeDescriptor>() as u64;
+        let image = Image { module: self.module, constant };
+        is_short
+            || constant.is_null()
+            || image.u32_at(offset_of!(RawDescriptor, version)).is_some_and(|version| version != DESCRIPTOR_VERSION)
+    }
+
     fn fault(&self) -> Option<Fault> {
         use std::mem::offset_of as at;
         type D = RawDescriptor;
@@ -301,11 +318,15 @@ impl Image {
                     _ => Some(self.offsets(array, count)?),
                 },
             };
+            let types_field = if field == "ref_offsets" { "ref_types" } else { "element_ref_types" };
             if let Pointee::Constant(array) = self.pointee(types)? {
                 let entries = self.entries(array, 8);
                 if entries < u64::from(count) {
-                    let field = if field == "ref_offsets" { "ref_types" } else { "element_ref_types" };
-                    return Some(Fault::Short { field, count, entries });
+                    return Some(Fault::Short { field: types_field, count, entries });
+                }
+                let listed = (0..u64::from(count)).filter_map(|index| scalar_at(self.module, array, index * 8));
+                if let Some(other) = listed.into_iter().find(|&listed| self.is_no_descriptor(listed)) {
+                    return Some(Fault::NoDescriptor { field: types_field, name: other.name() });
                 }
             }
             tables.push((count, table));

@@ -40,8 +40,44 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use summaries::Summaries;
 use watch::{Event, Watch};
 
+/// Words of a finding about a reference.
+const IN_NO_ROOT: &str = "sits in no root at the safepoint";
+const USED_AFTER: &str = "and is used after it";
+
+/// A finding about a function that was not followed to its end.
+const GAVE_UP: &str = "so many references meet that they were not followed: roots were not checked";
+
 /// One warning per reference and safepoint, and per store, that breaks a rule.
+///
+/// Clang leaves the scopes of C by one block for all ways out, and a local struct's words are one variable: paths and values meet
+/// there that never do in the program. So what is found is looked for again in a copy, in which paths are apart and
+/// words are values. What is not found again was nothing; if a function has other warnings there, those are it. Nothing is looked
+/// at twice beside a function that is too much for one look.
 pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
+    let found = warnings_of(module, name, gc_names);
+    if found.is_empty() || found.iter().any(|warning| warning.message == GAVE_UP) {
+        return found;
+    }
+    let again = module.with_copy(|copy| {
+        copy.run_passes("function(sroa,jump-threading)");
+        warnings_of(copy, name, gc_names)
+    });
+    let functions = |of: &[Diagnostic]| of.iter().map(|warning| warning.function.clone()).collect::<HashSet<_>>();
+    let suspected = functions(&found);
+    let sites: HashSet<_> = again.iter().map(site).collect();
+    let mut sure: Vec<Diagnostic> = found.iter().filter(|warning| sites.contains(&site(warning))).cloned().collect();
+    let told = functions(&sure);
+    sure.extend(again.iter().filter(|it| suspected.contains(&it.function) && !told.contains(&it.function)).cloned());
+    sure
+}
+
+/// The function, and what is wrong there: of a reference in no root the safepoint, since values may have other names in a copy.
+fn site(warning: &Diagnostic) -> (Option<&str>, &str) {
+    let message = warning.message.split_once(IN_NO_ROOT).map_or(&*warning.message, |(_, rest)| rest);
+    (warning.function.as_deref(), message.split_once(USED_AFTER).map_or(message, |(safepoint, _)| safepoint))
+}
+
+fn warnings_of(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
     let callees = Callees::of(module);
     let managed = super::source::managed_functions(module, gc_names);
     let returning = references::returning_references(&callees, &managed);
@@ -155,8 +191,7 @@ impl All<'_> {
         // Where all pointers get the roots that they need, none is forgotten.
         let has_own_roots = function.gc().is_some() && !inferred::is_done_for_all(self.module);
         let Some(events) = watch.events() else {
-            let message = "so many references meet that they were not followed: roots were not checked";
-            let finding = Diagnostic::about_function(self.name, function, message)
+            let finding = Diagnostic::about_function(self.name, function, GAVE_UP)
                 .help("split the function, or run it under zeal once");
             return if has_own_roots { vec![finding] } else { Vec::new() };
         };
@@ -220,7 +255,7 @@ impl All<'_> {
         let safepoint_line = line(safepoint).unwrap_or_default();
         let what = references.describe(self.callees, origin);
         let message = format!(
-            "{what}{origin_line} sits in no root at the safepoint `{}`{safepoint_line} and is used after it, by `{}`",
+            "{what}{origin_line} {IN_NO_ROOT} `{}`{safepoint_line} {USED_AFTER}, by `{}`",
             short(self.callees, safepoint),
             short(self.callees, user),
         );

@@ -89,3 +89,111 @@ fn what_a_native_helper_stores_to_a_root_lives_as_long_as_the_root() {
         }
     }
 }
+
+/// The same with callees that have roots and come to safepoints behind their stores, and roots of all shapes.
+const MANAGED: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+#include <tally_gc.h>
+typedef uint64_t Word;
+TALLY_TAGGED_TYPE(Word, 7, 2, ~UINT64_C(7));
+typedef uint64_t Boxed;
+TALLY_TAGGED_TYPE(Boxed, UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48, (UINT64_C(1) << 48) - 1);
+typedef struct Value { int tag; union { struct Node *node; long number; double real; }; } Value;
+TALLY_PAIR_TYPE(Value, tag, node, 1, 1);
+typedef struct Node { struct Node *next; long number; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Three { Node *at[3]; } Three;
+TALLY_TYPE(Three, at[0], at[1], at[2]);
+
+#define APART __attribute__((noinline)) static
+APART Node *node(Node *next, long number) {
+    TALLY_ROOT(next);
+    Node *node = TALLY_NEW(Node);
+    node->number = number;
+    TALLY_WRITE(node, next, next);
+    return node;
+}
+APART void churn(void) { for (long i = 0; i < 20; i++) node(node(NULL, i), i); }
+
+APART void to_word(Word *out, long number) { *out = (Word)node(NULL, number) | 2; churn(); }
+APART void to_boxed(Boxed *out, long number) {
+    *out = (UINT64_C(0xfffc) << 48) | (uint64_t)node(NULL, number);
+    churn();
+}
+APART void to_value(Value *out, long number) {
+    *out = (Value){1, {.node = node(NULL, number)}};
+    churn();
+    if (number & 1) { out->tag = 2; out->number = number; churn(); }
+}
+APART void to_value_passed_on(long unused, Value *out, long number) { (void)unused; to_value(out, number); churn(); }
+APART void to_third(Node **part, long number) { *part = node(NULL, number); churn(); }
+APART void to_three(Three *out, long number) {
+    Three made = {{NULL, NULL, NULL}};
+    TALLY_ROOT_AS(Three, made);
+    for (int i = 0; i < 3; i++) to_third(&made.at[i], number + i);
+    *out = made;
+    made = (Three){{NULL, NULL, NULL}};
+    churn();
+}
+/* Only reads. */
+APART long read(const Value *value, const Word *word, const Three *three) {
+    churn();
+    long sum = value->tag == 1 ? value->node->number : value->number;
+    Node *first = node(NULL, ((Node *)(*word - 2))->number);
+    sum += first->number;
+    for (int i = 0; i < 3; i++) { churn(); sum += three->at[i]->number; }
+    return sum;
+}
+APART void clear(Value *value, Three *three) { *value = (Value){0, {.number = 0}}; *three = (Three){{NULL, NULL, NULL}}; churn(); }
+APART long deep(Value *value, Word *word, Three *three, Boxed *boxed, int depth) {
+    Value own = {0, {.number = 0}};
+    TALLY_ROOT_AS(Value, own);
+    if (depth > 0) {
+        to_value(&own, depth);
+        long below = deep(value, word, three, boxed, depth - 1);
+        return below + (own.tag == 1 ? own.node->number : own.number);
+    }
+    to_value_passed_on(1, value, 4);
+    to_word(word, 5);
+    to_three(three, 6);
+    to_boxed(boxed, 9);
+    return 0;
+}
+int main(void) {
+    Word word = 1; Boxed boxed = 0; Value value = {0, {.number = 0}}; Three three = {{NULL, NULL, NULL}};
+    TALLY_ROOT_TAGGED(Word, word);
+    TALLY_ROOT_TAGGED(Boxed, boxed);
+    TALLY_ROOT_AS(Value, value);
+    TALLY_ROOT_AS(Three, three);
+    long sum = 0;
+    for (int round = 0; round < 4; round++) {
+        sum += deep(&value, &word, &three, &boxed, 5);
+        churn();
+        sum += read(&value, &word, &three) + ((Node *)(boxed & ((UINT64_C(1) << 48) - 1)))->number;
+        to_value(&value, 3);
+        sum += 1000 * read(&value, &word, &three);
+        clear(&value, &three);
+        word = 1;
+        boxed = 0;
+        churn();
+    }
+    printf("%ld\n", sum);
+}
+"#;
+
+#[test]
+fn what_a_managed_callee_stores_to_a_root_of_any_shape_lives_as_long_as_the_root() {
+    let folder = Folder::with(&[("program.c", MANAGED)]);
+    let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
+    for plan in ["refcount", "refcount-prompt", "trace"] {
+        for (level, way) in ["0", "1", "2", "3"].into_iter().flat_map(|level| ways.map(|way| (level, way))) {
+            let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], way, &["program.c"]].concat());
+            assert_eq!(
+                (outcome.status, outcome.stdout.as_str()),
+                (Some(0), "116216\n"),
+                "{plan} {level} {way:?}: {outcome:?}"
+            );
+        }
+    }
+}

@@ -11,6 +11,10 @@
 //! holds the reference for the slot. Either way no search is necessary, and the frame does not count as lending.
 //! Without that each drain walked the stack: 32,000 frames deep, a program took 34 s.
 //!
+//! A root of another shape than one reference (a tagged word, a pair, a struct) is *wide*, and so is what its address goes to: parts of it
+//! may be written, in words that are no pointers or as bytes. Such writes are never counted, but reported, word by word: a word
+//! is held by what any type may take it for.
+//!
 //! A parameter *fits* if all its uses do; one that is passed on to a parameter that does not fit does not fit either.
 //! Parameters of functions that may be replaced when programs are linked, and parameters passed by value, do not fit.
 //! Functions without a gc strategy may be such callees: helpers in C that have no roots, as a rule. Stores in them are reported, never
@@ -23,7 +27,7 @@ use super::facts::Facts;
 use super::slots::{is_lent, is_told_nobody};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{Call, Position};
-use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
+use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, TypeKind, Value};
 use crate::lower::roots::Root;
 use crate::lower::runtime::declare;
 use closed::Closed;
@@ -43,13 +47,18 @@ pub(in crate::lower) struct OutParameters {
 /// The uses of an address.
 #[derive(Default)]
 struct Uses {
-    /// Stores of a reference to it.
+    /// Stores of a reference to it, or copies of bytes.
     stores: Vec<Value>,
     /// Parameters that it is passed as.
     passed_as: Vec<Value>,
     /// There are no other uses than these, loads and comparisons.
     fit: bool,
+    /// It is not that of one reference, which is loaded and stored as a whole.
+    is_wide: bool,
 }
+
+/// The most bytes that one write may have.
+const WRITE_MAX: u64 = 64;
 
 impl OutParameters {
     /// Finds them, and makes the stores through the parameters count, or report to the runtime.
@@ -64,8 +73,7 @@ impl OutParameters {
         let lent: Vec<&Root> =
             rooted.iter().flat_map(|(_, roots)| roots).filter(|root| is_lent(callees, root)).collect();
         let (silent, lent): (Vec<&Root>, Vec<&Root>) = lent.into_iter().partition(|root| silence.surrounds(root.slot));
-        let lent = lent.into_iter().filter(|root| is_one_reference(root));
-        let lent: Vec<(Value, Uses)> = lent.map(|root| (root.slot, Uses::of(callees, root.slot, true))).collect();
+        let lent: Vec<(Value, Uses)> = lent.into_iter().map(|root| (root.slot, Uses::of_root(callees, root))).collect();
         let parameters = uses_of_parameters(callees, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
         let fits = |uses: &Uses| uses.fit && uses.passed_as.iter().all(|parameter| parameters[parameter].fit);
         let lent: Vec<(Value, Uses)> = lent.into_iter().filter(|(_, uses)| fits(uses)).collect();
@@ -132,6 +140,12 @@ fn uses_of_parameters(callees: &Callees, first: impl Iterator<Item = Value>) -> 
 }
 
 impl Uses {
+    fn of_root(callees: &Callees, root: &Root) -> Uses {
+        let mut uses = Uses::of(callees, root.slot, true);
+        uses.is_wide |= !is_one_reference(root);
+        uses
+    }
+
     /// The uses of the address of a root of the function itself (`own`), or of a parameter.
     fn of(callees: &Callees, address: Value, own: bool) -> Uses {
         let mut uses = Uses { fit: true, ..Uses::default() };
@@ -140,7 +154,7 @@ impl Uses {
             for user in current.users() {
                 match user.opcode() {
                     Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => {}
-                    Some(Opcode::LLVMStore) if is_plain_store_to(user, current) => uses.stores.push(user),
+                    Some(Opcode::LLVMStore) if is_plain_store_to(user, current) => uses.write(user, own),
                     // Without optimisation a parameter goes through a variable of its own.
                     Some(Opcode::LLVMStore) if user.operand(0) == current && is_variable(callees, user.operand(1)) => {
                         if seen.insert(user.operand(1)) {
@@ -152,17 +166,42 @@ impl Uses {
                             queue.push(user);
                         }
                     }
+                    Some(Opcode::LLVMGetElementPtr) if user.operand(0) == current => {
+                        uses.is_wide = true;
+                        if seen.insert(user) {
+                            queue.push(user);
+                        }
+                    }
                     Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
                         let call = user.as_call().expect("a call or invoke");
                         let callee = callees.of_call(call);
-                        let keeps_to_itself = own && is_told_nobody(callee);
-                        uses.fit &= keeps_to_itself || is_check(callee, call) || uses.pass(call, current);
+                        uses.fit &= match callee {
+                            _ if own && is_told_nobody(callee) || is_check(callee, call) => true,
+                            Callee::Fill => call.argument(1).is_null(),
+                            Callee::Copy => {
+                                if call.argument(0) == current {
+                                    uses.write(user, own);
+                                }
+                                true
+                            }
+                            _ => uses.pass(call, current),
+                        };
                     }
                     _ => uses.fit = false,
                 }
             }
         }
         uses
+    }
+
+    /// Notes that the address is written to, by the function whose root it is (`own`) or by another.
+    fn write(&mut self, write: Value, own: bool) {
+        let is_reference = write.is(Opcode::LLVMStore) && write.operand(0).type_of().is_plain_pointer();
+        self.is_wide |= !is_reference;
+        match written(write) {
+            Some((_, bytes)) if own || bytes <= WRITE_MAX => self.stores.push(write),
+            _ => self.fit = false,
+        }
     }
 
     /// Notes that the address is an argument of a call; returns whether all parameters that get it are known.
@@ -202,8 +241,19 @@ fn is_variable(callees: &Callees, address: Value) -> bool {
 }
 
 fn is_plain_store_to(store: Value, address: Value) -> bool {
-    let value = store.operand(0);
-    value != address && value.type_of().is_plain_pointer() && !store.is_atomic()
+    store.operand(0) != address && store.operand(1) == address && !store.is_atomic()
+}
+
+/// The address that a store or a copy writes to, and how many bytes.
+fn written(write: Value) -> Option<(Value, u64)> {
+    match write.as_call() {
+        Some(copy) => Some((copy.argument(0), copy.argument(2).constant_integer()?)),
+        None => {
+            let of = write.operand(0).type_of();
+            let is_known = of.kind() != TypeKind::LLVMScalableVectorTypeKind;
+            is_known.then(|| (write.operand(1), write.function().module().size_of(of)))
+        }
+    }
 }
 
 /// Whether the call is one of zeal's checks of an address that is loaded or stored to. It only looks, and what is counted where must
@@ -212,12 +262,17 @@ fn is_check(callee: Callee, call: Call) -> bool {
     matches!(callee, Callee::Runtime(CallKind::Leaf)) && call.callee().name().starts_with("tally_zeal_")
 }
 
-fn name(builder: &Builder, store: Value) {
-    store.function().remove_attribute(Position::Function, "memory");
-    let calls = store.function().users().filter_map(Value::as_call);
+/// Reports a write behind it, each of its words.
+fn name(builder: &Builder, write: Value) {
+    write.function().remove_attribute(Position::Function, "memory");
+    let calls = write.function().users().filter_map(Value::as_call);
     calls.for_each(|call| call.remove_attribute(Position::Function, "memory"));
-    let behind = store.next_instruction().expect("a store is no terminator");
+    let behind = write.next_instruction().expect("a write is no terminator");
     let lent_store = declare(builder.module(), "tally_lent_store");
-    builder.before_with_location_of(behind, store);
-    builder.call(lent_store.value_type(), lent_store, &[store.operand(1)]);
+    let (address, bytes) = written(write).expect("its size was looked at");
+    builder.before_with_location_of(behind, write);
+    for offset in (0..bytes).step_by(8) {
+        let word = builder.offset(address, offset);
+        builder.call(lent_store.value_type(), lent_store, &[word]);
+    }
 }

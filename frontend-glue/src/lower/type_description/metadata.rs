@@ -11,7 +11,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::metadata::Metadata;
-use crate::llvm::{Module, Value};
+use crate::llvm::{HandleSet, Module, Value};
 use crate::lower::LOWERED_FLAG;
 use crate::lower::type_description::{Slots, TypeDescription};
 use tally_heap::descriptor::{
@@ -41,6 +41,12 @@ pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let mut findings = Vec::new();
+    let mut globals = HandleSet::default();
+    let is_again = |of: &&Metadata| global_of(of).is_some_and(|global| !globals.insert(global));
+    if let Some(again) = descriptions.iter().find(is_again).and_then(global_of) {
+        let message = format!("!{LIST}: @{}: is described twice", again.name());
+        return vec![Diagnostic::about_module(name, message)];
+    }
     for (number, description) in descriptions.iter().enumerate() {
         let (who, done) = define_one(module, description);
         let who = who.map_or_else(|| format!("entry {number}"), |global| format!("@{global}"));
@@ -50,6 +56,17 @@ pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
         module.set_flag(DEFINED_FLAG, 1);
     }
     findings
+}
+
+/// The global that an entry of the list describes.
+fn global_of(description: &Metadata) -> Option<Value> {
+    match description {
+        Metadata::Node(operands) => match operands.first() {
+            Some(Metadata::Constant(global)) => Some(*global).filter(|global| global.is_global_variable()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Defines one descriptor; returns the global's name, if there is one, and the fault.

@@ -3,7 +3,8 @@
 //! A variable is a region: an alloca, or a parameter whose memory the caller made for this call (`byval`, `sret`). It
 //! is tracked as long as its address is used only in accesses and arguments of calls. Its words are distinguished by
 //! their offsets; a variable that is accessed at an index that is not constant is an array, one word for all of it. A
-//! root is one word, whatever its size. Words are numbered at their first access.
+//! root of several words is one word for all of it, too, where it is not a variable that is accessed at constant offsets alone. Words are
+//! numbered at their first access.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
@@ -26,9 +27,9 @@ pub(super) struct Memory {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Of one word, or of more.
+    /// Of words that are told apart, or of others.
     Root {
-        is_word: bool,
+        has_words: bool,
     },
     Variable,
     Array,
@@ -64,7 +65,9 @@ impl Memory {
         let mut regions = HashMap::new();
         for &instruction in instructions {
             if let Some(slot) = rooted_slot(callees, instruction) {
-                regions.insert(slot, Kind::Root { is_word: module.size_of(variable_type(slot)) == 8 });
+                let is_word = module.size_of(variable_type(slot)) == 8;
+                let has_words = is_word || kind_of(module, slot) == Some(Kind::Variable);
+                regions.insert(slot, Kind::Root { has_words });
             } else if instruction.is(Opcode::LLVMAlloca) && !regions.contains_key(&instruction) {
                 regions.extend(kind_of(module, instruction).map(|kind| (instruction, kind)));
             }
@@ -105,8 +108,8 @@ impl Memory {
 
     pub(super) fn word(&self, region: Value, offset: Option<i64>) -> Option<Word> {
         let (offset, kind) = match *self.regions.get(&region)? {
-            Kind::Root { is_word: true } => (0, WordKind::Whole),
-            Kind::Root { is_word: false } => (0, WordKind::PartOfRoot),
+            Kind::Root { has_words: true } => (offset.unwrap_or(0), WordKind::Whole),
+            Kind::Root { has_words: false } => (0, WordKind::PartOfRoot),
             Kind::Array => (0, WordKind::Array),
             Kind::Variable => (offset?, WordKind::Whole),
         };

@@ -13,7 +13,7 @@
 //! stored since the last, and the slots of one frame. Holds are sorted by address, those of the newest frames last. While there
 //! are any, each safepoint drains.
 //!
-//! A slot that is no root after all (memory of native code, passed to the same function) is held in the same way.
+//! A slot may be a word of a larger root, and tagged: what any type of the program would take it for is held. A slot that is no root after all (memory of native code, passed to the same function) is held in the same way.
 
 mod note;
 

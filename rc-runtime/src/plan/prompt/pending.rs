@@ -149,7 +149,7 @@ impl Heap {
     }
 
     /// The masks of all types that hold tagged words, one registered meanwhile included.
-    pub(super) fn refresh_pointer_masks(&mut self) {
+    pub(in crate::plan::prompt) fn refresh_pointer_masks(&mut self) {
         if type_registry::pointer_mask_count() != self.prompt.pointer_masks.len() {
             self.prompt.pointer_masks = type_registry::pointer_masks();
         }

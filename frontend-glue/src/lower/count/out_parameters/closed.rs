@@ -32,8 +32,8 @@ impl Closed {
         lent: &[(Value, Uses)],
         parameters: &HandleMap<Value, Uses>,
     ) -> Closed {
-        let may_be = |(slot, _): &&(Value, Uses)| {
-            !comes_back_twice(callees, slot.function()) && !is_written_as_memory(callees, *slot)
+        let may_be = |(slot, uses): &&(Value, Uses)| {
+            !uses.is_wide && !comes_back_twice(callees, slot.function()) && !is_written_as_memory(callees, *slot)
         };
         let mut closed = Closed {
             slots: lent.iter().filter(may_be).map(|(slot, _)| *slot).collect(),
@@ -57,7 +57,8 @@ impl Closed {
 
     /// Whether the address goes nowhere else, and is not mixed with others.
     fn fits(&self, callees: &Callees, uses: &Uses) -> bool {
-        uses.passed_as.iter().all(|parameter| self.parameters.contains(parameter))
+        !uses.is_wide
+            && uses.passed_as.iter().all(|parameter| self.parameters.contains(parameter))
             && uses.stores.iter().all(|store| !store.is_volatile() && self.is_known(callees, store.operand(1)))
     }
 

@@ -32,7 +32,7 @@ impl Heap {
             if slot >= sp && slot > fp {
                 break;
             }
-            if slot < sp || word(slot) != object.address() {
+            if slot < sp || !self.may_mean(word(slot), object) {
                 self.prompt.lent.held.remove(place);
                 self.decrement_exact(object);
             }
@@ -54,6 +54,7 @@ impl Heap {
 
     /// Holds what the noted slots at `sp` and above hold.
     pub(in crate::plan::prompt::address_taken) fn hold_noted(&mut self, sp: u64) {
+        self.refresh_pointer_masks();
         let mut noted = std::mem::take(&mut self.prompt.lent.noted);
         for slot in noted.drain(..).filter(|&slot| slot >= sp) {
             let (found, held) = (self.held_in(slot), &mut self.prompt.lent.held);
@@ -77,9 +78,23 @@ impl Heap {
         self.prompt.lent.noted = noted;
     }
 
-    /// The object of this heap that a slot holds. Its frame may have gone since it was noted, and the word be anything.
+    /// The object of this heap that a slot holds, by any of the ways in which the program's types read a word: nobody says by which
+    /// this one is read. Its frame may have gone since it was noted, and the word be anything.
     pub(in crate::plan::prompt::address_taken) fn held_in(&self, slot: u64) -> Option<ObjectRef> {
-        let address = word(slot);
+        let word = word(slot);
+        self.masks().find_map(|mask| self.object_here(word & mask))
+    }
+
+    /// Whether a word may stand for that object.
+    fn may_mean(&self, word: u64, object: ObjectRef) -> bool {
+        self.masks().any(|mask| word & mask == object.address())
+    }
+
+    fn masks(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(u64::MAX).chain(self.prompt.pointer_masks.iter().copied())
+    }
+
+    fn object_here(&self, address: u64) -> Option<ObjectRef> {
         if address & 7 != 0 || !range::in_heap(address) || !range::is_reserved(address) {
             return None;
         }
