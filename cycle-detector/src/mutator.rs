@@ -384,12 +384,12 @@ impl Mutator {
 
     /// Calls `callback` at the first safepoint after each crossing of the soft limit, with the bytes that are in use.
     pub fn on_soft_limit(&mut self, callback: impl FnMut(&mut Heap, u64) + 'static) {
-        self.heap.on_soft_limit(Some(Box::new(callback)));
+        drop(self.heap.on_soft_limit(Some(Box::new(callback))));
     }
 
     /// Asks `handler`, when a collection has not made room for so many bytes, whether to try again.
     pub fn on_out_of_memory(&mut self, handler: impl FnMut(&mut Heap, u64) -> bool + 'static) {
-        self.heap.on_out_of_memory(Some(Box::new(handler)));
+        drop(self.heap.on_out_of_memory(Some(Box::new(handler))));
     }
 
     /// Every object that is not known to be dead, once; under the deferred plan as of an epoch that runs first.

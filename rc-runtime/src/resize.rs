@@ -38,6 +38,13 @@ fn target_of(owner: ObjectRef, slot: Slot) -> Option<ObjectRef> {
     }
 }
 
+/// Whether `owner` is that long.
+fn lies_in(owner: ObjectRef, slot: Slot) -> bool {
+    let info = owner.type_info();
+    let end = info.size + info.stride * info.length(owner);
+    slot.address().wrapping_sub(owner.address()).checked_add(8).is_some_and(|behind| behind <= end)
+}
+
 impl Heap {
     /// What a slot of `owner` refers to.
     pub fn storage_in(&self, owner: ObjectRef, slot: Slot) -> Option<ObjectRef> {
@@ -105,10 +112,11 @@ impl Heap {
                 return Ok(old);
             }
             let new = self.allocate_beside(owner, info, length)?;
-            // A callback at that safepoint may have replaced it, or stored something else.
-            if target_of(owner, slot) != Some(old) {
+            // A callback at that safepoint may have replaced it, stored something else, or shrunk the owner itself.
+            let is_inside = lies_in(owner, slot);
+            if !is_inside || target_of(owner, slot) != Some(old) {
                 self.give_up_owned(new);
-                if self.resize_refuses(owner, slot).is_some() {
+                if !is_inside || self.resize_refuses(owner, slot).is_some() {
                     return Ok(old);
                 }
                 continue;

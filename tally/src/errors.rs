@@ -54,7 +54,9 @@ pub(crate) struct Errors(Rc<Told>);
 
 impl Errors {
     pub(crate) fn listen(&self, listener: Listener) {
-        *self.0.listener.borrow_mut() = Some(listener);
+        // What the one before owns may come back here.
+        let before = self.0.listener.replace(Some(listener));
+        drop(before);
     }
 
     pub(crate) fn note(&self, type_name: &str, message: &str) {
@@ -80,7 +82,9 @@ impl Errors {
                 continue;
             };
             let told = catch_unwind(AssertUnwindSafe(|| listener(&error)));
-            self.0.listener.borrow_mut().get_or_insert(listener);
+            let set_meanwhile = self.0.listener.take();
+            let before = self.0.listener.replace(Some(set_meanwhile.unwrap_or(listener)));
+            drop(before);
             told.unwrap_or_else(|panic| resume_unwind(panic));
         }
     }

@@ -65,7 +65,8 @@ impl Core {
         mutator.on_finalizer_error(move |error| later.note(error.type_name, error.message));
         let (freed, panic, depth) = (Freed::default(), Cell::default(), Cell::default());
         let core = Rc::new(Core { inner, mutator: UnsafeCell::new(mutator), freed, errors, panic, depth });
-        HEAPS.with_borrow_mut(|heaps| heaps.push(Rc::downgrade(&core)));
+        // Where the thread's own variables have gone callbacks do not find the heap, and are not called.
+        let _ = HEAPS.try_with(|heaps| heaps.borrow_mut().push(Rc::downgrade(&core)));
         Ok(core)
     }
 

@@ -19,11 +19,16 @@ impl<T> HostValue<T> {
     pub(crate) fn new(value: T, errors: Errors) -> HostValue<T> {
         HostValue { value: Some(value), errors }
     }
+
+    /// The value, which is there until it is dropped.
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.value.as_mut().expect("it is not dropped")
+    }
 }
 
 impl<T> Drop for HostValue<T> {
     fn drop(&mut self) {
-        self.errors.drop_value(self.value.take());
+        self.value.take().into_iter().for_each(|value| self.errors.drop_value(value));
     }
 }
 

@@ -1,9 +1,11 @@
 //! Limits: what the host is asked when memory becomes short, and when it runs out.
 
 use crate::heap_core::Core;
+use crate::host::HostValue;
 use crate::scope::Scope;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use tally_heap::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 
 /// What a callback of the limits may do with the heap that has called it: all that a [`Scope`] can.
 ///
@@ -84,21 +86,22 @@ impl Scope<'_> {
     /// assert!(told.get() > 1 << 20);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn on_soft_limit(&self, mut callback: impl FnMut(&mut LimitScope<'_>, u64) + 'static) {
-        self.leaf(|inner| {
-            inner.on_soft_limit(Some(Box::new(move |inner, used| {
-                call(inner, |scope| callback(scope, used));
-            })));
+    pub fn on_soft_limit(&self, callback: impl FnMut(&mut LimitScope<'_>, u64) + 'static) {
+        let mut callback = HostValue::new(callback, self.core().errors.clone());
+        let callback: SoftLimitCallback = Box::new(move |inner, used| {
+            call(inner, |scope| callback.get_mut()(scope, used));
         });
+        // What the one before owns may come back to this heap.
+        drop(self.leaf(|inner| inner.on_soft_limit(Some(callback))));
     }
 
     /// Asks `handler`, when a collection has not made room for so many bytes, whether to try again: sixteen times at most for
     /// one allocation. Not about its own allocations.
-    pub fn on_out_of_memory(&self, mut handler: impl FnMut(&mut LimitScope<'_>, u64) -> bool + 'static) {
-        self.leaf(|inner| {
-            inner.on_out_of_memory(Some(Box::new(move |inner, requested| {
-                call(inner, |scope| handler(scope, requested)).unwrap_or(false)
-            })));
-        });
+    pub fn on_out_of_memory(&self, handler: impl FnMut(&mut LimitScope<'_>, u64) -> bool + 'static) {
+        let mut handler = HostValue::new(handler, self.core().errors.clone());
+        let handler: OutOfMemoryHandler =
+            Box::new(move |inner, requested| call(inner, |scope| handler.get_mut()(scope, requested)).unwrap_or(false));
+        // What the one before owns may come back to this heap.
+        drop(self.leaf(|inner| inner.on_out_of_memory(Some(handler))));
     }
 }

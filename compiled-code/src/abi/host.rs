@@ -229,10 +229,11 @@ pub unsafe extern "C" fn tally_on_soft_limit(
 ) {
     leaf!(tally_on_soft_limit);
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
+    let before = unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
         // SAFETY: by the caller's promise.
         Box::new(move |_, used| unsafe { callback(used, context) })
     }));
+    drop(before);
 }
 
 /// `void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context)`: null = no
@@ -247,10 +248,11 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 ) {
     leaf!(tally_on_out_of_memory);
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
+    let before = unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
         // SAFETY: by the caller's promise.
         Box::new(move |_, requested| unsafe { handler(requested, context) } != 0)
     }));
+    drop(before);
 }
 
 /// `uint64_t tally_count_of(const void *object)`: the object's count; 0 for an address outside the heap range.

@@ -49,18 +49,21 @@ struct HostFunction<F> {
     running: Option<(F, u64, u64)>,
     /// How often a function, or none, was set.
     times: u64,
+    /// Functions that were replaced while they ran: what they own is dropped when nothing of the heap is in use.
+    replaced: Vec<F>,
 }
 
 impl<F> Default for HostFunction<F> {
     fn default() -> Self {
-        HostFunction { function: None, running: None, times: 0 }
+        HostFunction { function: None, running: None, times: 0, replaced: Vec::new() }
     }
 }
 
 impl<F> HostFunction<F> {
-    fn set(&mut self, function: Option<F>) {
-        self.function = function;
+    /// Returns the one that was set before.
+    fn set(&mut self, function: Option<F>) -> Option<F> {
         self.times += 1;
+        std::mem::replace(&mut self.function, function)
     }
 
     /// Returns the function to call now, from this frame; the heap keeps it meanwhile.
@@ -71,10 +74,10 @@ impl<F> HostFunction<F> {
 
     /// The call has returned, or was left: the function is set again, unless another, or none, was set meanwhile.
     fn put_back(&mut self) {
-        if let Some((function, times, _)) = self.running.take()
-            && times == self.times
-        {
-            self.function = Some(function);
+        match self.running.take() {
+            Some((function, times, _)) if times == self.times => self.function = Some(function),
+            Some((function, ..)) => self.replaced.push(function),
+            None => {}
         }
     }
 
@@ -126,14 +129,17 @@ impl Heap {
         self.note_growth();
     }
 
-    /// Calls `callback` at the first safepoint after each crossing of the soft limit.
-    pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
-        self.limits.on_soft_limit.set(callback);
+    /// Calls `callback` at the first safepoint after each crossing of the soft limit. Returns the one before: what it owns may use
+    /// the heap where it is dropped.
+    #[must_use = "it is dropped where nothing borrows the heap"]
+    pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) -> Option<SoftLimitCallback> {
+        self.limits.on_soft_limit.set(callback)
     }
 
-    /// Calls `handler` when a collection has not made enough room.
-    pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
-        self.limits.on_out_of_memory.set(handler);
+    /// Calls `handler` when a collection has not made enough room. Returns the one before, as [`on_soft_limit`](Self::on_soft_limit).
+    #[must_use = "it is dropped where nothing borrows the heap"]
+    pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) -> Option<OutOfMemoryHandler> {
+        self.limits.on_out_of_memory.set(handler)
     }
 
     /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
@@ -174,6 +180,8 @@ impl Heap {
         // SAFETY: the callback stays where it is while it runs, and no other code calls it.
         Heap::call_host(heap, frame, |heap| unsafe { &mut *callback }(heap, used));
         heap.limits.on_soft_limit.put_back();
+        let replaced = std::mem::take(&mut heap.limits.on_soft_limit.replaced);
+        drop(replaced);
     }
 
     /// Asks the host whether to try again after this refusal, for the `retries`-th time.
@@ -194,6 +202,8 @@ impl Heap {
         // SAFETY: the handler stays where it is while it runs, and no other code calls it.
         let again = Heap::call_host(heap, frame, |heap| unsafe { &mut *handler }(heap, requested));
         heap.limits.on_out_of_memory.put_back();
+        let replaced = std::mem::take(&mut heap.limits.on_out_of_memory.replaced);
+        drop(replaced);
         again
     }
 
