@@ -87,13 +87,19 @@ pub unsafe extern "C" fn tally_type_add_length(of: *mut Layout, field: *const c_
 /// A type that was created.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_type_set_elements(of: *mut Layout, kind: u32, bytes: u64) -> u64 {
+    // SAFETY: the caller's duty.
+    let layout = unsafe { &mut *of };
     let kind = match kind {
         0 => FieldKind::Reference,
         1 => FieldKind::Tagged,
-        _ => FieldKind::Plain,
+        2 => FieldKind::Plain,
+        other => {
+            layout
+                .refuse(format!("has elements of kind {other}; known are 0 (references), 1 (tagged words), 2 (plain)"));
+            FieldKind::Plain
+        }
     };
-    // SAFETY: the caller's duty.
-    unsafe { &mut *of }.elements(kind, bytes)
+    layout.elements(kind, bytes)
 }
 
 /// # Safety
@@ -131,6 +137,9 @@ pub unsafe extern "C" fn tally_type_define(
     // SAFETY: the caller's duty.
     let name = unsafe { text(global) };
     let define = || {
+        if name.is_empty() {
+            return Err(Findings::error("a type has no name for its global; give it one".to_owned()));
+        }
         let defined = layout.describe().and_then(|description| description.define(&module, &name));
         defined.map_err(|fault| Findings::error(format!("type `{name}` {fault}")))?;
         let value = module.get_global(&name).map_or(std::ptr::null_mut(), |global| global.as_value_ref());

@@ -219,6 +219,8 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
         }
         Fault::NoDescriptor { field, name } => format!("{field} names @{name}, which is no type descriptor"),
+        Fault::NoFunction { field, name } => format!("{field} names @{name}, which is a variable and no function"),
+        Fault::Parameters { field, name, form } => format!("{field} names @{name}, which has not the form {form}"),
         Fault::Name => "name is not a C string; end it with a zero byte".to_owned(),
     })
 }
@@ -246,6 +248,8 @@ enum Fault {
     Runtime(DescriptorError),
     Short { field: &'static str, count: u32, entries: u64 },
     NoDescriptor { field: &'static str, name: String },
+    NoFunction { field: &'static str, name: String },
+    Parameters { field: &'static str, name: String, form: &'static str },
     Name,
 }
 
@@ -330,6 +334,18 @@ impl Image {
                 }
             }
             tables.push((count, table));
+        }
+        for (field, offset, parameters, form) in
+            [("finalize", at!(D, finalize), 1, "void (ptr)"), ("trace", at!(D, trace), 4, "void (ptr, i64, ptr, ptr)")]
+        {
+            let Some(function) = scalar_at(self.module, self.constant, offset as u64) else { continue };
+            if function.is_global_variable() {
+                return Some(Fault::NoFunction { field, name: function.name() });
+            }
+            let takes = |function: Value| function.value_type().parameters().len();
+            if function.is_function() && !function.value_type().is_variadic() && takes(function) != parameters {
+                return Some(Fault::Parameters { field, name: function.name(), form });
+            }
         }
         let is_set = |offset| Some(!matches!(self.pointee(offset)?, Pointee::Null));
         let pointer = |table: &Option<Vec<u32>>| table.as_ref().map_or(std::ptr::null(), |table| table.as_ptr());

@@ -130,6 +130,14 @@ fn stacks_that_are_left_behind_come_back() {
     }
 }
 
+/// The program got null, though all stacks but one were garbage.
+#[test]
+fn stacks_of_dead_coroutines_come_back_before_another_is_refused() {
+    for plan in PLANS {
+        runs("no_room_for_stacks", &["--plan", plan, "--leak-check"], &[]);
+    }
+}
+
 /// Whether the kernel is Linux 6.13 or newer, whose `MADV_GUARD_INSTALL` splits no mapping.
 fn has_guards_without_mappings() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

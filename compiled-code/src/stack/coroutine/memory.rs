@@ -86,17 +86,25 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
     mapped: Vec::new(),
 });
 
+/// Bytes of a stack with room for so many, with its guard.
+fn whole_bytes(bytes: u64) -> Option<u64> {
+    let whole = match bytes {
+        0 => USUAL_BYTES,
+        bytes => bytes.checked_add(guard_bytes())?.max(LEAST_BYTES).checked_next_power_of_two()?,
+    };
+    (whole <= MOST_BYTES).then_some(whole)
+}
+
 impl Memory {
+    /// Whether there are stacks with room for so many bytes.
+    pub(crate) fn is_a_size(bytes: u64) -> bool {
+        whole_bytes(bytes).is_some()
+    }
+
     /// A stack with room for `bytes` bytes, or of the usual size for 0. `None`: there is no memory, or the kernel allows
     /// no more mappings.
     pub(crate) fn take(bytes: u64) -> Option<Memory> {
-        let whole = match bytes {
-            0 => USUAL_BYTES,
-            bytes => bytes.checked_add(guard_bytes())?.max(LEAST_BYTES).checked_next_power_of_two()?,
-        };
-        if whole > MOST_BYTES {
-            return None;
-        }
+        let whole = whole_bytes(bytes)?;
         let class = (whole / LEAST_BYTES).trailing_zeros() as usize;
         let mut pool = lock();
         if pool.free[class].stacks.is_empty() {

@@ -22,7 +22,7 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
     }
     main_of(heap);
     release_finished();
-    let Some(memory) = Memory::take(bytes) else { return 0 };
+    let Some(memory) = Memory::take(bytes).or_else(|| take_after_a_collection(heap, bytes)) else { return 0 };
     if memory.is_more() {
         heap.note_stack_memory();
     }
@@ -36,6 +36,17 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
         }
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     }
+}
+
+/// There is no memory for another stack: those of dead coroutines come back first.
+#[cold]
+fn take_after_a_collection(heap: &mut Heap, bytes: u64) -> Option<Memory> {
+    if !Memory::is_a_size(bytes) {
+        return None;
+    }
+    // SAFETY: [ALONE] nothing of the heap is borrowed but the heap itself, by a safepoint of the program.
+    Heap::collect(unsafe { HeapEntry::of(heap) });
+    Memory::take(bytes)
 }
 
 /// The running stack's record; the thread's own stack becomes a coroutine, too, when it is first asked for.

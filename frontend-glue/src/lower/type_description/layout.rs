@@ -18,6 +18,8 @@ use super::{Slots, TypeDescription};
 
 /// A word of a reference.
 const WORD: u64 = 8;
+/// Bytes of the largest object.
+const BYTES_MAX: u64 = 1 << 40;
 
 /// How a field is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub struct Layout {
     /// The kind of an element, and its size.
     elements: Option<(FieldKind, u64)>,
     tags: Tags,
+    /// The first that was wrong in what was added.
+    fault: Option<String>,
     /// `FLAG_…`, added up.
     pub flags: u32,
     /// The destructor, by the name of a function of the module.
@@ -91,6 +95,7 @@ impl Layout {
             length: None,
             elements: None,
             tags: Tags::LOW_BIT,
+            fault: None,
             flags: 0,
             finalize: None,
             exported: true,
@@ -120,13 +125,18 @@ impl Layout {
     /// Adds a word in which the runtime keeps the number of elements. Returns its offset.
     pub fn length(&mut self, name: &str) -> u64 {
         let offset = self.add(name, FieldKind::Plain, WORD, WORD);
-        self.length = Some(offset);
+        if self.length.replace(offset).is_some() {
+            self.refuse(format!("has two words for the number of its elements, the second is `{name}`; one is enough"));
+        }
         offset
     }
 
     /// Objects end with elements of this kind, of `bytes` bytes each if they are plain. Returns the offset of the first one. A type
     /// without a word for their number gets one.
     pub fn elements(&mut self, kind: FieldKind, bytes: u64) -> u64 {
+        if self.elements.is_some() {
+            self.refuse("has elements of two kinds; make an element of all that repeats".into());
+        }
         if self.length.is_none() {
             self.length("length");
         }
@@ -137,11 +147,30 @@ impl Layout {
 
     fn add(&mut self, name: &str, kind: FieldKind, bytes: u64, align: u64) -> u64 {
         let align = align.max(1);
-        let offset = self.size.next_multiple_of(align);
+        if !align.is_power_of_two() {
+            self.refuse(format!("has a field `{name}` that is aligned to {align} bytes; a power of two is needed"));
+        }
+        if self.elements.is_some() {
+            self.refuse(format!("has a field `{name}` behind its elements; add it before them"));
+        }
+        let place = self.size.checked_next_multiple_of(align);
+        let place = place.filter(|place| place.checked_add(bytes).is_some_and(|end| end <= BYTES_MAX));
+        let Some(offset) = place else {
+            self.refuse(format!(
+                "has a field `{name}` of {bytes} bytes at {}; an object has at most 2^40 bytes",
+                self.size
+            ));
+            return self.size;
+        };
         self.align = self.align.max(align);
         self.size = offset + bytes;
         self.fields.push(Field { name: name.to_owned(), kind, offset });
         offset
+    }
+
+    /// [`describe`](Self::describe) fails with this fault, or an earlier one.
+    pub fn refuse(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
     }
 
     /// Whether a word is read by its tag.
@@ -155,6 +184,9 @@ impl Layout {
     /// # Errors
     /// Which field is wrong, and what to do.
     pub fn describe(&self) -> Result<TypeDescription, String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
         for (place, field) in self.fields.iter().enumerate() {
             if self.fields[..place].iter().any(|other| other.name == field.name) {
                 return Err(format!("has two fields `{}`; name them differently", field.name));
@@ -244,6 +276,32 @@ mod tests {
         let described = closure.describe().unwrap();
         assert_eq!((described.length, described.stride, described.element_refs), (8, 8, vec![0]));
         assert_eq!(described.slots, Tags::LOW_BIT.slots());
+    }
+
+    #[test]
+    fn what_is_added_wrongly_is_told_by_the_description() {
+        let said = |add: &dyn Fn(&mut Layout)| {
+            let mut layout = Layout::new("Wrong");
+            add(&mut layout);
+            layout.describe().unwrap_err()
+        };
+        let behind = said(&|layout| {
+            layout.elements(FieldKind::Plain, 1);
+            layout.reference("next");
+        });
+        assert_eq!(behind, "has a field `next` behind its elements; add it before them");
+        let vast = said(&|layout| {
+            layout.plain("all", u64::MAX, 8);
+            layout.reference("next");
+        });
+        assert_eq!(vast, "has a field `all` of 18446744073709551615 bytes at 0; an object has at most 2^40 bytes");
+        let odd = said(&|layout| _ = layout.plain("odd", 3, 3));
+        assert_eq!(odd, "has a field `odd` that is aligned to 3 bytes; a power of two is needed");
+        let lengths = said(&|layout| _ = (layout.length("one"), layout.length("two")));
+        assert!(lengths.starts_with("has two words for the number of its elements, the second is `two`"), "{lengths}");
+        let kinds =
+            said(&|layout| _ = (layout.elements(FieldKind::Plain, 1), layout.elements(FieldKind::Reference, 0)));
+        assert!(kinds.starts_with("has elements of two kinds"), "{kinds}");
     }
 
     #[test]
