@@ -97,8 +97,8 @@ enum Looks {
     No,
     /// Each must be a live object, or the root that holds it is named in a violation.
     AtLife,
-    /// The names of the roots are kept.
-    AtNames(Vec<String>),
+    /// The first that holds an object which zeal has not seen, and its name.
+    AtUnseen(Option<(ObjectRef, String)>),
 }
 
 /// Notes the end of a walk, before which `before` frames had been walked.
@@ -118,9 +118,9 @@ impl RootList {
         RootList { objects, looks: Looks::No }
     }
 
-    /// Keeps the names of the roots.
-    pub(crate) fn with_names() -> RootList {
-        RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
+    /// Looks for a root that holds an object which zeal has not seen.
+    pub(crate) fn of_seen_objects() -> RootList {
+        RootList { objects: List::new(), looks: Looks::AtUnseen(None) }
     }
 
     /// Adds what a host and global variables hold.
@@ -146,7 +146,11 @@ impl RootList {
     #[cold]
     fn look(&mut self, heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
         match &mut self.looks {
-            Looks::AtNames(names) => names.push(name()),
+            Looks::AtUnseen(found) => {
+                if found.is_none() && heap.zeal.as_ref().is_some_and(|zeal| !zeal.has_seen(object)) {
+                    *found = Some((object, name()));
+                }
+            }
             Looks::AtLife => must_be_live(heap, object, name),
             Looks::No => {}
         }
@@ -167,10 +171,12 @@ impl RootList {
         self.objects
     }
 
-    /// The objects with the names of the roots that hold them. Empty where names are not kept.
-    pub fn named(&self) -> impl Iterator<Item = (ObjectRef, &str)> {
-        let names: &[String] = if let Looks::AtNames(names) = &self.looks { names } else { &[] };
-        self.objects.iter().copied().zip(names.iter().map(String::as_str))
+    /// A root that holds an object which zeal has not seen, and its name, if that was looked for.
+    pub(crate) fn unseen(&self) -> Option<&(ObjectRef, String)> {
+        match &self.looks {
+            Looks::AtUnseen(found) => found.as_ref(),
+            Looks::No | Looks::AtLife => None,
+        }
     }
 }
 

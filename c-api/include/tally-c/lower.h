@@ -41,7 +41,7 @@ tally_options *tally_options_create(void);
 void tally_options_dispose(tally_options *options);
 
 /* Reads words between blanks or semicolons: plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal,
- * stack-objects=on|off, no-warnings, O0 O1 O2 O3 Os. On failure the words before the wrong one hold. */
+ * stack-objects=on|off, stack-maps=compact|llvm, no-warnings, O0 O1 O2 O3 Os. On failure the words before the wrong one hold. */
 typedef struct tally_diagnostics tally_diagnostics;
 LLVMBool tally_options_read(tally_options *options, const char *words, tally_diagnostics **found);
 

@@ -72,6 +72,8 @@ pub struct Finalizers {
     complete: usize,
     /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
     pub(crate) left_in_set: usize,
+    /// Prompt plan: as many of the queue, from the first, are in order.
+    pub(crate) ordered: usize,
     pub(crate) last_turn: LastTurn,
     /// Deferred plan: the queue is complete, or the post-clear queue is not empty. Made true by `finalizers_are_ready` alone.
     ready: bool,

@@ -55,6 +55,25 @@ fn build(name: &str, plan: &str, executable: &Path) -> std::process::Output {
     run_tally(&arguments, &[])
 }
 
+/// Under the prompt plan the second of two marks took what waited for its finalizers as alive: 600 MB, and more with each round.
+#[test]
+fn finalizers_that_allocate_leave_no_garbage_behind() {
+    for plan in PLANS {
+        for setting in [&[][..], &["--pause-goal", "1ms"], &["--epoch-bytes", "256KiB"]] {
+            let options = [&["run", "--plan", plan, "--leak-check"], setting].concat();
+            let all = options.iter().map(OsString::from).chain([program("finalizers_that_allocate.c").into()]);
+            let output = run_tally(&all.collect::<Vec<_>>(), &[]);
+            check(&output, "finalizers_that_allocate.c", &format!("{options:?}"));
+        }
+    }
+}
+
+/// Under the prompt plan each step put all in order that still waited: minutes.
+#[test]
+fn finalizers_run_in_steps_in_the_order_of_their_types() {
+    as_users_do("finalizers_in_steps.c");
+}
+
 #[test]
 fn a_program_interns_texts_in_a_weak_set() {
     in_every_way("weak_set.c");

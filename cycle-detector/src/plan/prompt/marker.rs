@@ -91,6 +91,11 @@ impl Marker {
         self.bytes = Some(0);
     }
 
+    /// The same, if it does not count yet.
+    pub(super) fn go_on_counting(&mut self) {
+        self.bytes.get_or_insert(0);
+    }
+
     /// How many bytes that was.
     pub(super) fn counted_bytes(&self) -> u64 {
         self.bytes.unwrap_or(0)

@@ -79,6 +79,8 @@ pub struct SlicedMark {
     pub(super) freed: u64,
     /// Bytes of objects that discovery had not come to, and the proof found alive.
     pub(super) unproved_bytes: u64,
+    /// Bytes that were alive for finalizers that waited when it began, or held by dying objects.
+    waiting_bytes: u64,
     /// Marks of the last one are still there.
     left_marks: bool,
     /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.
@@ -142,6 +144,7 @@ impl SlicedMark {
         if self.waiting_left == 0 {
             return heap.visit_dying_large(|object| self.marker.show(object));
         }
+        self.marker.go_on_counting();
         let queue = &heap.services.finalizers.queue;
         let end = self.waiting_left.min(queue.len());
         let from = end.saturating_sub(OBJECTS_PER_STEP);

@@ -19,6 +19,7 @@ use crate::llvm::call::Call;
 use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::lower::global_slots::global_behind;
 use crate::lower::runtime::declare;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The mark of a call that writes words of which some may be no references.
@@ -130,7 +131,7 @@ pub(super) fn copy_through_barrier(builder: &Builder, callees: &Callees, bases: 
     for call in calls {
         let Some(object) = bases.of(call.argument(0)).map(|number| bases.all[number]) else { continue };
         builder.before(call.value());
-        if is_at_word(builder.module(), call, object)
+        if is_at_word(builder.module(), call)
             && let Some(words) = words(builder, call.argument(2))
         {
             write_words(builder, callees, call, object, words);
@@ -147,23 +148,34 @@ fn is_typed_access(callees: &Callees, call: Call) -> bool {
     is_access && is_typed(call.argument(0).type_of())
 }
 
-fn is_at_word(module: Module, call: Call, object: Value) -> bool {
-    let offset = offset_from(module, call.argument(0), object);
-    call.alignment_of_argument(0).is_multiple_of(WORD) || offset.is_some_and(|offset| offset % WORD as i64 == 0)
+fn is_at_word(module: Module, call: Call) -> bool {
+    call.alignment_of_argument(0).is_multiple_of(WORD) || is_word_of_an_object(module, call.argument(0))
 }
 
-/// The distance of an address from an object, if it is constant.
-fn offset_from(module: Module, address: Value, object: Value) -> Option<i64> {
-    match address {
-        _ if address == object => Some(0),
-        _ if address.is(Opcode::LLVMGetElementPtr) => {
-            address.own_offset(module)?.checked_add(offset_from(module, address.operand(0), object)?)
+/// Whether an address is seen to be that of a word: on each way to it a constant number of words lies between it and its object.
+fn is_word_of_an_object(module: Module, address: Value) -> bool {
+    let (mut seen, mut pending) = (HashSet::new(), vec![(address, 0)]);
+    while let Some((address, behind)) = pending.pop() {
+        if !seen.insert((address, behind)) {
+            continue;
         }
-        _ if matches!(address.opcode(), Some(Opcode::LLVMFreeze | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) => {
-            offset_from(module, address.operand(0), object)
+        match address.opcode() {
+            Some(Opcode::LLVMGetElementPtr) => match address.own_offset(module) {
+                Some(offset) => {
+                    pending.push((address.operand(0), (behind + offset.rem_euclid(WORD as i64)) % WORD as i64))
+                }
+                None => return false,
+            },
+            Some(Opcode::LLVMFreeze | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
+                pending.push((address.operand(0), behind));
+            }
+            Some(Opcode::LLVMSelect) => pending.extend([1, 2].map(|choice| (address.operand(choice), behind))),
+            Some(Opcode::LLVMPHI) => pending.extend(address.incoming().into_iter().map(|(from, _)| (from, behind))),
+            _ if behind != 0 => return false,
+            _ => {}
         }
-        _ => None,
     }
+    true
 }
 
 fn offset_from_base(module: Module, address: Value) -> Option<i64> {

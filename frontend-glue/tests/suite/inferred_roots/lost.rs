@@ -178,3 +178,67 @@ define i32 @main() gc "refcount" {{
         prints_of_ir(&main, "5\n");
     }
 }
+
+/// Frontends that build SSA as they go leave phis that choose one object: the copy had no barrier.
+const THROUGH_A_PHI: &str = r#"
+@P = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @P, !"size", i64 16, !"refs", !{i32 0}}
+@fmt = private constant [5 x i8] c"%ld\0A\00"
+declare i32 @printf(ptr, ...)
+declare void @llvm.memcpy.p1.p1.i64(ptr addrspace(1), ptr addrspace(1), i64, i1)
+declare ptr addrspace(1) @tally_new(ptr)
+declare void @tally_collect()
+define ptr addrspace(1) @make(i64 %v) noinline gc "refcount" {
+  %o = call ptr addrspace(1) @tally_new(ptr @P)
+  %f = getelementptr i8, ptr addrspace(1) %o, i64 8
+  store i64 %v, ptr addrspace(1) %f
+  ret ptr addrspace(1) %o
+}
+define void @fill(ptr addrspace(1) %p, i64 %n) noinline gc "refcount" {
+entry:
+  %y = call ptr addrspace(1) @make(i64 1)
+  %c = call ptr addrspace(1) @make(i64 4242)
+  store ptr addrspace(1) %c, ptr addrspace(1) %y
+  br label %l
+l:
+  %x = phi ptr addrspace(1) [ %p, %entry ], [ %x, %l ]
+  %i = phi i64 [ 0, %entry ], [ %i2, %l ]
+  call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) %x, ptr addrspace(1) %y, i64 8, i1 false)
+  %i2 = add i64 %i, 1
+  %more = icmp ult i64 %i2, %n
+  br i1 %more, label %l, label %e
+e:
+  ret void
+}
+define i32 @main() gc "refcount" {
+  %p = call ptr addrspace(1) @make(i64 7)
+  call void @tally_collect()
+  call void @fill(ptr addrspace(1) %p, i64 3)
+  call void @tally_collect()
+  %a = call ptr addrspace(1) @make(i64 1)
+  %b = call ptr addrspace(1) @make(i64 2)
+  %d = call ptr addrspace(1) @make(i64 3)
+  %c = load ptr addrspace(1), ptr addrspace(1) %p
+  %f = getelementptr i8, ptr addrspace(1) %c, i64 8
+  %v = load i64, ptr addrspace(1) %f
+  %r = call i32 (ptr, ...) @printf(ptr @fmt, i64 %v)
+  ret i32 0
+}
+"#;
+
+#[test]
+fn bytes_that_are_copied_through_a_phi_of_one_object_have_a_barrier() {
+    let phi = "%x = phi ptr addrspace(1) [ %p, %entry ], [ %x, %l ]";
+    assert!(THROUGH_A_PHI.contains(phi));
+    let select = "%first = icmp eq i64 %i, 0\n  %x = select i1 %first, ptr addrspace(1) %p, ptr addrspace(1) %p";
+    let chosen = THROUGH_A_PHI.replace(phi, "").replace("[ %i2, %l ]", &format!("[ %i2, %l ]\n  {select}"));
+    let folder = Folder::with(&[("phi.ll", THROUGH_A_PHI), ("select.ll", &chosen)]);
+    for (plan, file) in PLANS.into_iter().flat_map(|plan| ["phi.ll", "select.ll"].map(|file| (plan, file))) {
+        for way in [&["--epoch-bytes", "4KiB"][..], &["--zeal"]] {
+            let run = [&["run", "--plan", plan], way, &[file]].concat();
+            let outcome = folder.tally(&run);
+            assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "4242\n"), "{run:?}: {outcome:?}");
+        }
+    }
+}

@@ -49,6 +49,11 @@ impl<T: Copy> Queue<T> {
         Some(first)
     }
 
+    /// Takes off all but the first `count`.
+    pub fn split_off(&mut self, count: usize) -> List<T> {
+        self.list.split_off((self.gone + count).min(self.list.len()))
+    }
+
     /// Whether there is none.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {

@@ -207,8 +207,7 @@ impl Heap {
     /// brought to zero dies. Inside a finalizer those wait until none runs.
     pub(in crate::plan::prompt) fn end_round(mut heap: HeapEntry, turn: Turn) {
         if heap.services.finalizers.depth() == 0 {
-            let waiting = heap.services.finalizers.queue.len();
-            heap.order_finalizers(waiting);
+            heap.order_new_finalizers();
             Heap::run_queue(heap, turn);
         }
         if heap.context_mut().pending != 0 {
@@ -219,6 +218,7 @@ impl Heap {
         let runs = turn.is_all() || heap.finalizers_have_their_turn();
         while runs && !heap.services.finalizers.queue.is_empty() && heap.has_turn(&mut turn) {
             let Some(object) = heap.services.finalizers.queue.pop_front() else { break };
+            heap.services.finalizers.ordered = heap.services.finalizers.ordered.saturating_sub(1);
             Heap::finalize_in_cycle(heap, object);
         }
     }

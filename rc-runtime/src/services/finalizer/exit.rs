@@ -96,6 +96,7 @@ impl Heap {
             // A collection has completed all sets.
             self.services.finalizers.complete = self.services.finalizers.queue.len();
         }
+        self.services.finalizers.ordered = count;
         count
     }
 

@@ -32,9 +32,13 @@ impl PromptDriver {
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.services.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
+        let mut units = marker.finish(heap);
+        // Those whose finalizers wait already are as good as dead, and so is what only dying objects hold.
+        marker.count_bytes();
         heap.services.finalizers.queue.iter().for_each(|&object| marker.show(object));
         heap.prompt.for_each_dying_reference(|object| marker.show(object));
-        let mut units = marker.finish(heap);
+        units += marker.finish(heap);
+        let waiting = marker.take_counted_bytes();
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let specials = &heap.services.specials;
@@ -52,7 +56,7 @@ impl PromptDriver {
             marker.show(object);
         }
         units += marker.finish(heap);
-        let mut awaited = marker.counted_bytes();
+        let mut awaited = waiting + marker.counted_bytes();
         for ephemeron in marker.take_held_back() {
             if !heap.is_held_back(ephemeron) {
                 // Its keys wait for finalizers.

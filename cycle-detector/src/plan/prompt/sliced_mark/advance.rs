@@ -199,8 +199,10 @@ impl PromptDriver {
 
     /// The objects that roots hold are alive.
     pub(in crate::plan::prompt::sliced_mark) fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
-        self.sliced_mark.marker.count_bytes();
-        self.sliced_mark.enter(Stage::Judge);
+        let mark = &mut self.sliced_mark;
+        mark.waiting_bytes = mark.marker.take_counted_bytes();
+        mark.marker.count_bytes();
+        mark.enter(Stage::Judge);
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);
         spent
@@ -217,7 +219,7 @@ impl PromptDriver {
         mark.has_stuck = mark.proof.has_stuck;
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
-        let awaited = self.sliced_mark.marker.counted_bytes();
+        let awaited = mark.waiting_bytes + mark.marker.counted_bytes();
         self.learn_from_mark(heap, freed, awaited, true);
         let (bytes, live) = (self.sliced_mark.unproved_bytes, heap.counted_live_bytes());
         self.counted_marks.unproved.note_mark_in_slices(bytes, live, garbage_cap::least(heap));

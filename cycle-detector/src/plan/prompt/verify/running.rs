@@ -12,16 +12,13 @@ impl PromptDriver {
     pub(in crate::plan::prompt) fn verify_running(&mut self, heap: &mut Heap, in_flight: u64) -> Result<(), Violation> {
         let mut recount = recount(heap)?;
         let steps_before = self.stack.unwinder_steps();
-        let mut roots = RootList::with_names();
+        let mut roots = RootList::of_seen_objects();
         self.stack.visit(heap, &mut roots);
-        for (root, root_name) in roots.named() {
+        if let (Some((root, root_name)), Some(zeal)) = (roots.unseen(), &heap.zeal) {
+            return Err(wrong("ROOT", format!("{root_name} holds {}", heap.place(zeal, root.address()))));
+        }
+        for root in roots.into_objects().iter().copied() {
             *recount.from_roots.entry(root).or_default() += 1;
-            if let Some(zeal) = &heap.zeal
-                && !zeal.has_seen(root)
-            {
-                let what = format!("{root_name} holds {}", heap.place(zeal, root.address()));
-                return Err(wrong("ROOT", what));
-            }
         }
         let native_frames = self.stack.unwinder_steps() - steps_before;
         let may_have_caught =

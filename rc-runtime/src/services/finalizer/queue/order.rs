@@ -197,6 +197,7 @@ impl Heap {
     pub(in crate::services::finalizer) fn take_waiting(&mut self) -> Option<ObjectRef> {
         let object = self.services.finalizers.queue.pop_front()?;
         self.services.finalizers.complete = self.services.finalizers.complete.saturating_sub(1);
+        self.services.finalizers.ordered = self.services.finalizers.ordered.saturating_sub(1);
         self.show_in_snapshot(object);
         if self.services.finalizers.unshown > 0 {
             self.services.finalizers.unshown -= 1;
@@ -290,10 +291,30 @@ impl Heap {
             return count;
         }
         self.show_waiting();
+        let waiting = &mut self.services.finalizers.queue;
+        let set: List<ObjectRef> = (0..count).filter_map(|_| waiting.pop_front()).collect();
+        let set = self.in_order(set);
+        let (count, others) = (set.len(), std::mem::take(&mut self.services.finalizers.queue));
+        self.services.finalizers.queue = set.into_iter().chain(others).collect();
+        count
+    }
+
+    /// Prompt plan: does the same with those that have joined the queue since the last time. Once for each: a queue of many is run in
+    /// many turns.
+    pub(crate) fn order_new_finalizers(&mut self) {
+        let finalizers = &mut self.services.finalizers;
+        if type_registry::has_ordered_finalizers() && finalizers.ordered < finalizers.queue.len() {
+            let set = finalizers.queue.split_off(finalizers.ordered);
+            let set = self.in_order(set);
+            self.services.finalizers.queue.append(set);
+        }
+        self.services.finalizers.ordered = self.services.finalizers.queue.len();
+    }
+
+    /// A set in the order in which it is to run, without those that wait for their owner.
+    fn in_order(&mut self, mut queue: List<ObjectRef>) -> List<ObjectRef> {
         let has_left = std::mem::take(&mut self.services.finalizers.leaves_owned);
         let order = |object: ObjectRef| object.type_info().finalize_order;
-        let waiting = &mut self.services.finalizers.queue;
-        let mut queue: List<ObjectRef> = (0..count).filter_map(|_| waiting.pop_front()).collect();
         let is_owned =
             |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
@@ -319,9 +340,7 @@ impl Heap {
         if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
             self.sort_latest_first(&mut queue);
         }
-        let (count, others) = (queue.len(), std::mem::take(&mut self.services.finalizers.queue));
-        self.services.finalizers.queue = queue.into_iter().chain(others).collect();
-        count
+        queue
     }
 
     /// Those registered last come first, and those that have no number last; else the order stays.
