@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
-use tally_llvm::emit::target;
+use tally_llvm::emit::{landing_pads, target};
 use tally_llvm::pipeline::other_tools::{self, Next};
 use tally_llvm::pipeline::{self, CompileError, CompileOptions, Destination};
 
@@ -99,6 +99,7 @@ pub unsafe extern "C" fn tally_finish_module(
     let finish = |module: &Module, name: &Path, options: CompileOptions| {
         other_tools::finish(module, name, options.level, true)?;
         other_tools::before_code(module, name)?;
+        landing_pads::keep_exceptions(module);
         Ok(Findings::default())
     };
     // SAFETY: the caller's duty.

@@ -8,6 +8,7 @@ pub mod compact_maps;
 pub mod constructors;
 mod data_layout;
 pub(crate) mod heap_tests;
+pub mod landing_pads;
 pub mod level;
 pub(crate) mod loop_alignment;
 pub mod object_file;
@@ -97,6 +98,7 @@ pub fn object_as(module: &Module, machine: &TargetMachine, maps: MapFormat) -> R
 fn make_ready(module: &Module) {
     callee_copy::before_code_generation(Ir::of(module));
     shadow_stack::make_ready(Ir::of(module));
+    landing_pads::keep_exceptions(module);
 }
 
 /// The bytes that LLVM's code generator makes of a module.

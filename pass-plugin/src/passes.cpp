@@ -128,6 +128,16 @@ void markMaps(Module &M) {
     }
 }
 
+/// Switches a pass of LLVM's code generator off that loses exceptions at landing pads: `emit/landing_pads.rs` explains it.
+void keepExceptions(const Module &M) {
+  if (none_of(M, [](const Function &F) { return F.hasPersonalityFn(); }))
+    return;
+  auto &Known = cl::getRegisteredOptions();
+  auto Found = Known.find("disable-postra-machine-sink");
+  if (Found != Known.end())
+    static_cast<cl::opt<bool> *>(Found->second)->setValue(true);
+}
+
 struct Lower : PassInfoMixin<Lower> {
   const TallySteps *Steps;
   std::string Words;
@@ -159,8 +169,10 @@ struct Finish : PassInfoMixin<Finish> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     int Answer = Steps->Finish(wrap(&M), Level, IsLast, report, &M);
     // Linkers do not ask plugins before they generate code.
-    if (Answer > 0 && IsLinking)
+    if (Answer > 0 && IsLinking) {
       markMaps(M);
+      keepExceptions(M);
+    }
     return done(M, Answer);
   }
   static bool isRequired() { return true; }
@@ -246,6 +258,7 @@ extern "C" bool tally_passes_before_code(Module &M, TargetMachine &TM, int Kind,
     empty(M);
   if (Answer <= 0)
     return false;
+  keepExceptions(M);
   if (Kind == int(CodeGenFileType::ObjectFile) && emitObject(M, TM, OS, Steps))
     return true;
   markMaps(M);

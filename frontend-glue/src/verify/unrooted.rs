@@ -50,25 +50,34 @@ const GAVE_UP: &str = "so many references meet that they were not followed: root
 /// One warning per reference and safepoint, and per store, that breaks a rule.
 ///
 /// Clang leaves the scopes of C by one block for all ways out, and a local struct's words are one variable: paths and values meet
-/// there that never do in the program. So what is found is looked for again in a copy, in which paths are apart and
-/// words are values. What is not found again was nothing; if a function has other warnings there, those are it. Nothing is looked
+/// there that never do in the program. So a reference that is found in no root is looked for again in a copy, in which paths are
+/// apart and words are values. What is not found again was nothing; if a function has others there, those are it. Nothing is looked
 /// at twice beside a function that is too much for one look.
 pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
     let found = warnings_of(module, name, gc_names);
-    if found.is_empty() || found.iter().any(|warning| warning.message == GAVE_UP) {
-        return found;
+    let (suspected, mut sure): (Vec<Diagnostic>, Vec<Diagnostic>) = found.into_iter().partition(is_in_no_root);
+    if suspected.is_empty() || sure.iter().any(|warning| warning.message == GAVE_UP) {
+        return sure.into_iter().chain(suspected).collect();
     }
     let again = module.with_copy(|copy| {
         copy.run_passes("function(sroa,jump-threading)");
         warnings_of(copy, name, gc_names)
     });
+    let again: Vec<Diagnostic> = again.into_iter().filter(is_in_no_root).collect();
     let functions = |of: &[Diagnostic]| of.iter().map(|warning| warning.function.clone()).collect::<HashSet<_>>();
-    let suspected = functions(&found);
     let sites: HashSet<_> = again.iter().map(site).collect();
-    let mut sure: Vec<Diagnostic> = found.iter().filter(|warning| sites.contains(&site(warning))).cloned().collect();
-    let told = functions(&sure);
-    sure.extend(again.iter().filter(|it| suspected.contains(&it.function) && !told.contains(&it.function)).cloned());
+    let known = functions(&suspected);
+    let (mut same, _): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        suspected.into_iter().partition(|warning| sites.contains(&site(warning)));
+    let told = functions(&same);
+    let others = again.iter().filter(|it| known.contains(&it.function) && !told.contains(&it.function));
+    same.extend(others.cloned());
+    sure.extend(same);
     sure
+}
+
+fn is_in_no_root(warning: &Diagnostic) -> bool {
+    warning.message.contains(IN_NO_ROOT)
 }
 
 /// The function, and what is wrong there: of a reference in no root the safepoint, since values may have other names in a copy.
