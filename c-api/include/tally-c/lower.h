@@ -7,9 +7,9 @@
  *         for (size_t i = 0; i < tally_diagnostics_count(found); i++) puts(tally_diagnostics_get(found, i)->text);
  *     tally_diagnostics_dispose(found);
  *
- * A module stays the caller's, and needs no name of its own: what tells its roots from those of others is all that is in it.
- * Functions that fail say why in `*found`, which the caller disposes of; they set it in any case,
- * unless `found` is null. Messages are values: nothing is printed. Names and texts are UTF-8 and end with a zero.
+ * A module stays the caller's, and needs no name of its own (but for LLJIT, which wants one for each): what tells its roots
+ * from those of others is all that is in it. Functions that fail say why in `*found`, which the caller disposes of; they set it
+ * in any case, unless `found` is null. Messages are values: nothing is printed. Names and texts are UTF-8 and end with a zero.
  *
  * The library has the runtime in itself (tally.h), which the code of sessions calls, and that of a JIT of the host's own. Link it
  * rather than load it by dlopen: the runtime's thread-local state is found at a fixed distance from the thread pointer.
