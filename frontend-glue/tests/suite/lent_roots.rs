@@ -136,6 +136,8 @@ APART void to_three(Three *out, long number) {
     made = (Three){{NULL, NULL, NULL}};
     churn();
 }
+APART void to_node(Node **out, long number) { *out = node(NULL, number); churn(); }
+APART void clear_node(Node **out) { __builtin_memset(out, 0, sizeof *out); churn(); }
 /* Only reads. */
 APART long read(const Value *value, const Word *word, const Three *three) {
     churn();
@@ -161,7 +163,8 @@ APART long deep(Value *value, Word *word, Three *three, Boxed *boxed, int depth)
     return 0;
 }
 int main(void) {
-    Word word = 1; Boxed boxed = 0; Value value = {0, {.number = 0}}; Three three = {{NULL, NULL, NULL}};
+    Word word = 1; Boxed boxed = 0; Value value = {0, {.number = 0}}; Three three = {{NULL, NULL, NULL}}; Node *one = NULL;
+    TALLY_ROOT(one);
     TALLY_ROOT_TAGGED(Word, word);
     TALLY_ROOT_TAGGED(Boxed, boxed);
     TALLY_ROOT_AS(Value, value);
@@ -174,6 +177,9 @@ int main(void) {
         to_value(&value, 3);
         sum += 1000 * read(&value, &word, &three);
         clear(&value, &three);
+        to_node(&one, 3);
+        sum += one->number;
+        clear_node(&one);
         word = 1;
         boxed = 0;
         churn();
@@ -191,7 +197,7 @@ fn what_a_managed_callee_stores_to_a_root_of_any_shape_lives_as_long_as_the_root
             let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], way, &["program.c"]].concat());
             assert_eq!(
                 (outcome.status, outcome.stdout.as_str()),
-                (Some(0), "116216\n"),
+                (Some(0), "116228\n"),
                 "{plan} {level} {way:?}: {outcome:?}"
             );
         }

@@ -177,7 +177,10 @@ impl Uses {
                         let callee = callees.of_call(call);
                         uses.fit &= match callee {
                             _ if own && is_told_nobody(callee) || is_check(callee, call) => true,
-                            Callee::Fill => call.argument(1).is_null(),
+                            Callee::Fill => {
+                                uses.is_wide = true;
+                                call.argument(1).is_null()
+                            }
                             Callee::Copy => {
                                 if call.argument(0) == current {
                                     uses.write(user, own);
