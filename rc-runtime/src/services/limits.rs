@@ -181,7 +181,7 @@ impl Heap {
         Heap::call_host(heap, frame, |heap| unsafe { &mut *callback }(heap, used));
         heap.limits.on_soft_limit.put_back();
         let replaced = std::mem::take(&mut heap.limits.on_soft_limit.replaced);
-        drop(replaced);
+        Heap::drop_replaced(heap, frame, replaced);
     }
 
     /// Asks the host whether to try again after this refusal, for the `retries`-th time.
@@ -203,8 +203,15 @@ impl Heap {
         let again = Heap::call_host(heap, frame, |heap| unsafe { &mut *handler }(heap, requested));
         heap.limits.on_out_of_memory.put_back();
         let replaced = std::mem::take(&mut heap.limits.on_out_of_memory.replaced);
-        drop(replaced);
+        Heap::drop_replaced(heap, frame, replaced);
         again
+    }
+
+    /// Drops functions of the host: what they own may use the heap, as they themselves might.
+    fn drop_replaced<F>(heap: HeapEntry, frame: u64, replaced: Vec<F>) {
+        if !replaced.is_empty() {
+            Heap::call_host(heap, frame, |_| drop(replaced));
+        }
     }
 
     /// Runs mutator code in the middle of a safepoint, from a frame at `frame`: afterwards the stack is walked from where the
