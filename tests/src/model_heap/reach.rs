@@ -14,7 +14,21 @@ use super::{Id, ModelHeap, Word};
 impl ModelHeap {
     /// For each id, whether it must be there.
     pub fn reachable(&self) -> Vec<bool> {
-        let mut without = BTreeSet::new();
+        self.reachable_without(BTreeSet::new())
+    }
+
+    /// Entries (map, key) with weak values that the heap may have removed before a finalizer made the value reachable again, of maps that must
+    /// be there without any such entry. What only their keys lead to may be gone.
+    pub fn doubtful_entries(&self) -> Vec<(Id, Id)> {
+        let of_values = self.maps.iter().filter(|(_, map)| map.mode == WeakMode::Values);
+        let doubtful: BTreeSet<(Id, Id)> = of_values
+            .flat_map(|(id, map)| map.entries.iter().filter(|(_, entry)| !entry.sure).map(|(key, _)| (*id, *key)))
+            .collect();
+        let reachable = self.reachable_without(doubtful.clone());
+        doubtful.into_iter().filter(|(map, _)| reachable[*map as usize]).collect()
+    }
+
+    fn reachable_without(&self, mut without: BTreeSet<(Id, Id)>) -> Vec<bool> {
         loop {
             let seen = self.reached_without(&without);
             let before = without.len();

@@ -21,6 +21,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.heap.verify().map_err(|what| format!("the heap's own verification: {what}"))?;
         self.after_work()?;
         self.heap.recount().map_err(|what| format!("the independent recount: {what}"))?;
+        self.settle_doubtful_entries();
         let reachable = self.model.reachable();
         let collected = collected && !self.heap.has_frames_for_want_of_memory();
         self.compare_live_set(&reachable, collected)?;
@@ -34,6 +35,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 
     /// Compares the live set of a heap with prompt deaths after any safepoint, without an epoch before.
     pub(super) fn compare_after_poll(&mut self) -> Result<(), String> {
+        self.settle_doubtful_entries();
         let reachable = self.model.reachable();
         self.compare_live_set_at(&reachable, After::Poll)?;
         self.summary.comparisons += 1;

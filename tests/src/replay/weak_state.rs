@@ -66,6 +66,25 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Err(format!("the weak slot of {holder} at offset {offset} {what}: {target} ({word:#x}) [WEAK]"))
     }
 
+    /// The heap says which of the entries are still there that it may have removed: the others hold no key.
+    pub(super) fn settle_doubtful_entries(&mut self) {
+        loop {
+            let doubtful = self.model.doubtful_entries();
+            if doubtful.is_empty() {
+                return;
+            }
+            for (map, key) in doubtful {
+                let listed = self.heap.map_entries(self.addresses[map as usize]);
+                let is_there = listed.iter().any(|&(of, _)| of == self.addresses[key as usize]);
+                let entries = &mut self.model.maps.get_mut(&map).expect("it is there").entries;
+                match is_there {
+                    true => entries.get_mut(&key).expect("it is there").sure = true,
+                    false => _ = entries.remove(&key),
+                }
+            }
+        }
+    }
+
     fn compare_map(&mut self, map: Id, reachable: &[bool], collected: bool) -> Result<(), String> {
         let address = self.addresses[map as usize];
         let listed = self.heap.map_entries(address);

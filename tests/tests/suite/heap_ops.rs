@@ -171,3 +171,14 @@ fn new_object_that_a_mark_in_slices_has_reached_survives_once() {
          allocate requested 0 r3\nload r0 = r1.0\nhub x 397 r1\ntoggle r2.0 r8 x 6\n",
     );
 }
+
+/// The value of an entry is dead when its owner's finalizer is due, and reachable when that has run: the entry has gone before, and what only its
+/// key held with it. The model kept the entry, and asked for the key.
+#[test]
+fn key_of_an_entry_that_went_before_a_finalizer_kept_its_value() {
+    check(
+        "allocate link 0 r2\nweak-map values r12\nallocate boxed 0 r0\nweak r1 = r0\nweak-called r4 = r1\nfinalizable owner keep 3 r5\n\
+         hub x 0 r1\nwrite r1.0 = r4\nmap-set r12 r2 = r4\nephemeron r4 = r5 null\nupgrade r3 = r4.0\nwrite r3.0 = r1\n\
+         map-get r1 = r12 r0\nlist medium x 1 r3\nallocate link 0 r2\nlist pair x 1 r5\n",
+    );
+}
