@@ -73,7 +73,7 @@ pub use tally_heap::plan::Plan;
 use count::Counts;
 use liveness::Naming;
 
-use crate::analysis::callee::{Callee, Callees, LEAF};
+use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::LazyFlow;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
@@ -219,18 +219,9 @@ impl<'a> Lowering<'a> {
         let apart =
             bodies.iter().copied().filter(|function| roots_parameters.contains(function) || function.gc().is_some());
         let apart: HandleSet<Value> = apart.collect();
-        let leaves = leaves::plain_leaves(&self.callees, &bodies, &apart);
-        for &function in bare.iter().filter(|function| !apart.contains(function)) {
-            if leaves.contains(&function) {
-                function.set_string_attribute(LEAF, "");
-                continue;
-            }
-            self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
-        }
+        self.report.safepoints += bundle::attach_to_plain(&self.builder, &self.callees, &mut self.thunks, bare, &apart);
         for &function in &bodies {
-            address_taken::announce_landings(&self.builder, &self.callees, function);
-            walkable::make_walkable(function, self.options.without);
-            variadic_calls::pass_as_integers(&self.builder, function);
+            walkable::prepare(&self.builder, &self.callees, function, self.options.without);
         }
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);

@@ -55,8 +55,7 @@ pub(crate) struct Errors(Rc<Told>);
 impl Errors {
     pub(crate) fn listen(&self, listener: Listener) {
         // What the one before owns may come back here.
-        let before = self.0.listener.replace(Some(listener));
-        drop(before);
+        drop(self.0.listener.replace(Some(listener)));
     }
 
     pub(crate) fn note(&self, type_name: &str, message: &str) {
@@ -82,9 +81,8 @@ impl Errors {
                 continue;
             };
             let told = catch_unwind(AssertUnwindSafe(|| listener(&error)));
-            let set_meanwhile = self.0.listener.take();
-            let before = self.0.listener.replace(Some(set_meanwhile.unwrap_or(listener)));
-            drop(before);
+            let listener = self.0.listener.take().unwrap_or(listener);
+            drop(self.0.listener.replace(Some(listener)));
             told.unwrap_or_else(|panic| resume_unwind(panic));
         }
     }

@@ -28,7 +28,9 @@ impl<T> HostValue<T> {
 
 impl<T> Drop for HostValue<T> {
     fn drop(&mut self) {
-        self.value.take().into_iter().for_each(|value| self.errors.drop_value(value));
+        if let Some(value) = self.value.take() {
+            self.errors.drop_value(value);
+        }
     }
 }
 

@@ -9,11 +9,12 @@
 //! Calls without a bundle are: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the
 //! callee runs (a function with one is never inlined, or its bare call would end up in a frame that still exists).
 
+use super::leaves;
 use super::result_thunk::Thunks;
 use super::roots::Root;
-use crate::analysis::callee::Callees;
+use crate::analysis::callee::{Callees, LEAF};
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, Value};
+use crate::llvm::{Builder, HandleSet, Value};
 
 /// The operands that name the roots numbered by `named`.
 pub(super) fn operands(builder: &Builder, roots: &[Root], named: impl Iterator<Item = usize>) -> Vec<Value> {
@@ -37,6 +38,26 @@ pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Th
         if callees.is_safepoint(call) && !call.is_musttail() {
             attach(builder, thunks, call, &[]);
             count += 1;
+        }
+    }
+    count
+}
+
+/// The same for each plain function, one that is not `apart`; those that reach no safepoint are marked as leaves instead.
+pub(super) fn attach_to_plain(
+    builder: &Builder,
+    callees: &Callees,
+    thunks: &mut Thunks,
+    bodies: &[Value],
+    apart: &HandleSet<Value>,
+) -> usize {
+    let leaves = leaves::plain_leaves(callees, bodies, apart);
+    let mut count = 0;
+    for &function in bodies.iter().filter(|function| !apart.contains(function)) {
+        if leaves.contains(&function) {
+            function.set_string_attribute(LEAF, "");
+        } else {
+            count += attach_empty(builder, callees, thunks, function);
         }
     }
     count

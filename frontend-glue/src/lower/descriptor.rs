@@ -218,7 +218,10 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
         Fault::Short { field, count, entries } => {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
         }
-        Fault::NoDescriptor { field, name } => format!("{field} names @{name}, which is no type descriptor"),
+        Fault::NoDescriptor { field, what } if what.is_function() => {
+            format!("{field} names @{}, which is a function and describes no type", what.name())
+        }
+        Fault::NoDescriptor { field, what } => format!("{field} names @{}, which is no type descriptor", what.name()),
         Fault::NoFunction { field, name } => format!("{field} names @{name}, which is a variable and no function"),
         Fault::Parameters { field, name, form } => format!("{field} names @{name}, which has not the form {form}"),
         Fault::Name => "name is not a C string; end it with a zero byte".to_owned(),
@@ -247,7 +250,7 @@ pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
 enum Fault {
     Runtime(DescriptorError),
     Short { field: &'static str, count: u32, entries: u64 },
-    NoDescriptor { field: &'static str, name: String },
+    NoDescriptor { field: &'static str, what: Value },
     NoFunction { field: &'static str, name: String },
     Parameters { field: &'static str, name: String, form: &'static str },
     Name,
@@ -330,7 +333,7 @@ impl Image {
                 }
                 let listed = (0..u64::from(count)).filter_map(|index| scalar_at(self.module, array, index * 8));
                 if let Some(other) = listed.into_iter().find(|&listed| self.is_no_descriptor(listed)) {
-                    return Some(Fault::NoDescriptor { field: types_field, name: other.name() });
+                    return Some(Fault::NoDescriptor { field: types_field, what: other });
                 }
             }
             tables.push((count, table));

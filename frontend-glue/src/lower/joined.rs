@@ -8,8 +8,8 @@
 use super::entry_point::RUN_MAIN;
 use super::module_record::{self, ModuleTables};
 use super::result_thunk::{self, Thunks};
-use super::{Plan, address_taken, bundle, leaves, variadic_calls, walkable};
-use crate::analysis::callee::{Callees, LEAF};
+use super::{Plan, bundle, walkable};
+use crate::analysis::callee::Callees;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Builder, HandleSet, Module, Value};
 
@@ -21,21 +21,9 @@ pub(crate) fn join(module: Module, plan: Plan, name: &str) -> bool {
     let mut thunks = Thunks::new(true);
     let bodies: Vec<Value> = module.functions().filter(|function| function.has_body()).collect();
     let lowered: HandleSet<Value> = bodies.iter().copied().filter(|&function| is_lowered(function)).collect();
-    let leaves = leaves::plain_leaves(&callees, &bodies, &lowered);
-    let needs_bundles = |function: Value| {
-        !lowered.contains(&function)
-            && !leaves.contains(&function)
-            && function.calls().any(|call| callees.is_safepoint(call) && !call.is_musttail())
-    };
-    let joined: Vec<Value> = bodies.iter().copied().filter(|&function| needs_bundles(function)).collect();
-    for &function in &joined {
-        bundle::attach_empty(&builder, &callees, &mut thunks, function);
-    }
-    leaves.iter().for_each(|leaf| leaf.set_string_attribute(LEAF, ""));
+    bundle::attach_to_plain(&builder, &callees, &mut thunks, &bodies, &lowered);
     for &function in bodies.iter().filter(|function| !lowered.contains(function)) {
-        address_taken::announce_landings(&builder, &callees, function);
-        walkable::make_walkable(function, None);
-        variadic_calls::pass_as_integers(&builder, function);
+        walkable::prepare(&builder, &callees, function, None);
     }
     let only_imports = !module_record::is_there(module);
     if only_imports {

@@ -252,9 +252,6 @@ fn types(module: Module, names: &[Option<String>], count: usize, what: &str) -> 
     if names.len() != count {
         return Err(format!("{what} has {} entries, and there are {count} references", names.len()));
     }
-    if let Some(name) = names.iter().flatten().find(|name| module.function(name).is_some()) {
-        return Err(format!("{what} names @{name}, which is a function and describes no type"));
-    }
     let entries = names.iter().map(|name| named(module, name.as_ref())).collect::<Result<Vec<_>, _>>()?;
     Ok(table(module, module.array_constant(module.pointer(), &entries)))
 }

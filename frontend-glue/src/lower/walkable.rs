@@ -1,10 +1,18 @@
 //! The requirements of the stack walk on every function of a lowered module, ours and the program's: a frame pointer,
 //! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls.
 
-use super::Mitigation;
+use super::{Mitigation, address_taken, variadic_calls};
+use crate::analysis::callee::Callees;
 use crate::emit::target::Target;
-use crate::llvm::Value;
 use crate::llvm::call::{Call, Position};
+use crate::llvm::{Builder, Value};
+
+/// Gives `function` what the walk needs of any body, when its calls have their bundles.
+pub(super) fn prepare(builder: &Builder, callees: &Callees, function: Value, without: Option<Mitigation>) {
+    address_taken::announce_landings(builder, callees, function);
+    make_walkable(function, without);
+    variadic_calls::pass_as_integers(builder, function);
+}
 
 /// Gives `function` the attributes that the walk needs, except those that a test leaves out.
 pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {

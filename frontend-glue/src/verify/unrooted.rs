@@ -67,12 +67,10 @@ pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) 
     let functions = |of: &[Diagnostic]| of.iter().map(|warning| warning.function.clone()).collect::<HashSet<_>>();
     let sites: HashSet<_> = again.iter().map(site).collect();
     let known = functions(&suspected);
-    let (mut same, _): (Vec<Diagnostic>, Vec<Diagnostic>) =
-        suspected.into_iter().partition(|warning| sites.contains(&site(warning)));
+    let same: Vec<Diagnostic> = suspected.into_iter().filter(|warning| sites.contains(&site(warning))).collect();
     let told = functions(&same);
     let others = again.iter().filter(|it| known.contains(&it.function) && !told.contains(&it.function));
-    same.extend(others.cloned());
-    sure.extend(same);
+    sure.extend(same.into_iter().chain(others.cloned()));
     sure
 }
 

@@ -76,18 +76,7 @@ int main(void) {
 
 #[test]
 fn what_a_native_helper_stores_to_a_root_lives_as_long_as_the_root() {
-    let folder = Folder::with(&[("program.c", PROGRAM)]);
-    let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
-    for plan in ["refcount", "refcount-prompt", "trace"] {
-        for (level, way) in ["0", "1", "2", "3"].into_iter().flat_map(|level| ways.map(|way| (level, way))) {
-            let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], way, &["program.c"]].concat());
-            assert_eq!(
-                (outcome.status, outcome.stdout.as_str()),
-                (Some(0), "7605\n"),
-                "{plan} {level} {way:?}: {outcome:?}"
-            );
-        }
-    }
+    prints_in_every_way(PROGRAM, "7605\n");
 }
 
 /// The same with callees that have roots and come to safepoints behind their stores, and roots of all shapes.
@@ -190,14 +179,19 @@ int main(void) {
 
 #[test]
 fn what_a_managed_callee_stores_to_a_root_of_any_shape_lives_as_long_as_the_root() {
-    let folder = Folder::with(&[("program.c", MANAGED)]);
+    prints_in_every_way(MANAGED, "116228\n");
+}
+
+#[track_caller]
+fn prints_in_every_way(program: &str, expected: &str) {
+    let folder = Folder::with(&[("program.c", program)]);
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
     for plan in ["refcount", "refcount-prompt", "trace"] {
         for (level, way) in ["0", "1", "2", "3"].into_iter().flat_map(|level| ways.map(|way| (level, way))) {
             let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], way, &["program.c"]].concat());
             assert_eq!(
                 (outcome.status, outcome.stdout.as_str()),
-                (Some(0), "116228\n"),
+                (Some(0), expected),
                 "{plan} {level} {way:?}: {outcome:?}"
             );
         }

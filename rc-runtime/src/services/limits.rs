@@ -180,8 +180,7 @@ impl Heap {
         // SAFETY: the callback stays where it is while it runs, and no other code calls it.
         Heap::call_host(heap, frame, |heap| unsafe { &mut *callback }(heap, used));
         heap.limits.on_soft_limit.put_back();
-        let replaced = std::mem::take(&mut heap.limits.on_soft_limit.replaced);
-        Heap::drop_replaced(heap, frame, replaced);
+        Heap::drop_replaced(heap, frame, std::mem::take(&mut heap.limits.on_soft_limit.replaced));
     }
 
     /// Asks the host whether to try again after this refusal, for the `retries`-th time.
@@ -202,8 +201,7 @@ impl Heap {
         // SAFETY: the handler stays where it is while it runs, and no other code calls it.
         let again = Heap::call_host(heap, frame, |heap| unsafe { &mut *handler }(heap, requested));
         heap.limits.on_out_of_memory.put_back();
-        let replaced = std::mem::take(&mut heap.limits.on_out_of_memory.replaced);
-        Heap::drop_replaced(heap, frame, replaced);
+        Heap::drop_replaced(heap, frame, std::mem::take(&mut heap.limits.on_out_of_memory.replaced));
         again
     }
 

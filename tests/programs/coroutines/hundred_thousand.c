@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tally_gc.h>
+#include "../resident.h"
 
 typedef struct Node { struct Node *next; long value; } Node;
 TALLY_TYPE(Node, next);
@@ -15,14 +16,6 @@ static void *sleeper(void *value) {
     got = tally_stack_switch(NULL, NULL);
     mine->value += got->value;
     return mine;
-}
-
-static long resident_kib(void) {
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1) exit(1);
-    fclose(file);
-    return pages * 4;
 }
 
 static long page_table_kib(void) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tally_gc.h>
+#include "../resident.h"
 
 typedef struct Item { long value; } Item;
 TALLY_ACYCLIC_TYPE(Item);
@@ -17,14 +18,6 @@ static void *items(void *value) {
         tally_stack_switch(NULL, item);
     }
     return NULL;
-}
-
-static long resident_kib(void) {
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1) exit(1);
-    fclose(file);
-    return pages * 4;
 }
 
 int main(int argc, char **argv) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tally_gc.h>
+#include "../resident.h"
 
 typedef struct Note { long number; } Note;
 TALLY_TYPE(Note);
@@ -25,13 +26,6 @@ static void make(void) {
     TALLY_ROOT(ring);
     ring->bytes[0] = 1;
     TALLY_WRITE(ring, self, ring);
-}
-static long resident_kib(void) {
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1) exit(1);
-    fclose(file);
-    return pages * 4;
 }
 int main(int argc, char **argv) {
     const long rings = argc > 1 ? atol(argv[1]) : 8000000;

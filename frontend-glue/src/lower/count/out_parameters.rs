@@ -154,20 +154,15 @@ impl Uses {
             for user in current.users() {
                 match user.opcode() {
                     Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => {}
-                    Some(Opcode::LLVMStore) if is_plain_store_to(user, current) => uses.write(user, own),
+                    Some(Opcode::LLVMStore) if is_store_to(user, current) => uses.write(user, own),
                     // Without optimisation a parameter goes through a variable of its own.
                     Some(Opcode::LLVMStore) if user.operand(0) == current && is_variable(callees, user.operand(1)) => {
                         if seen.insert(user.operand(1)) {
                             queue.extend(user.operand(1).users().filter(|user| user.is(Opcode::LLVMLoad)));
                         }
                     }
-                    Some(Opcode::LLVMPHI | Opcode::LLVMSelect | Opcode::LLVMFreeze) => {
-                        if seen.insert(user) {
-                            queue.push(user);
-                        }
-                    }
-                    Some(Opcode::LLVMGetElementPtr) if user.operand(0) == current => {
-                        uses.is_wide = true;
+                    Some(Opcode::LLVMPHI | Opcode::LLVMSelect | Opcode::LLVMFreeze | Opcode::LLVMGetElementPtr) => {
+                        uses.is_wide |= user.is(Opcode::LLVMGetElementPtr);
                         if seen.insert(user) {
                             queue.push(user);
                         }
@@ -243,7 +238,7 @@ fn is_variable(callees: &Callees, address: Value) -> bool {
     address.is(Opcode::LLVMAlloca) && address.allocated_type().is_plain_pointer() && address.users().all(is_access)
 }
 
-fn is_plain_store_to(store: Value, address: Value) -> bool {
+fn is_store_to(store: Value, address: Value) -> bool {
     store.operand(0) != address && store.operand(1) == address && !store.is_atomic()
 }
 

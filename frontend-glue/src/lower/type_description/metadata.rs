@@ -58,26 +58,25 @@ pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
     findings
 }
 
-/// The global that an entry of the list describes.
-fn global_of(description: &Metadata) -> Option<Value> {
-    match description {
-        Metadata::Node(operands) => match operands.first() {
-            Some(Metadata::Constant(global)) => Some(*global).filter(|global| global.is_global_variable()),
-            _ => None,
-        },
-        _ => None,
+/// The global that an entry of the list describes, and the pairs of keys and values.
+fn parts(description: &Metadata) -> Result<(Value, &[Metadata]), &'static str> {
+    let Metadata::Node(operands) = description else { return Err("is no node") };
+    match operands.split_first() {
+        Some((Metadata::Constant(global), pairs)) if global.is_global_variable() => Ok((*global, pairs)),
+        _ => Err("begin with the address of the global: ptr @Node"),
     }
+}
+
+fn global_of(description: &Metadata) -> Option<Value> {
+    parts(description).ok().map(|(global, _)| global)
 }
 
 /// Defines one descriptor; returns the global's name, if there is one, and the fault.
 fn define_one(module: Module, description: &Metadata) -> (Option<String>, Result<(), String>) {
-    let Metadata::Node(operands) = description else { return (None, Err("is no node".into())) };
-    let Some((Metadata::Constant(global), pairs)) = operands.split_first() else {
-        return (None, Err("begin with the address of the global: ptr @Node".into()));
+    let (global, pairs) = match parts(description) {
+        Ok(parts) => parts,
+        Err(fault) => return (None, Err(fault.into())),
     };
-    if !global.is_global_variable() {
-        return (None, Err("begin with the address of the global: ptr @Node".into()));
-    }
     let name = global.name();
     let done = describe(pairs).and_then(|description| description.define_in(module, &name));
     (Some(name), done)
