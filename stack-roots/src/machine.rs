@@ -62,7 +62,7 @@ impl Machine {
 
     /// Whether only the size of a frame leads to its caller's stack pointer.
     #[inline(always)]
-    pub(crate) const fn needs_frame_size(self) -> bool {
+    pub const fn needs_frame_size(self) -> bool {
         matches!(self, Machine::AArch64 | Machine::RiscV64)
     }
 

@@ -14,7 +14,10 @@
 //! COMDAT group may be dropped by the linker, and then it is an error to name it: the map finds such code through the
 //! global offset table, by a symbol that all copies of the group define, as LLVM's map does.
 //!
-//! An object stays as it is if its maps cannot be read, or if they say more than where roots are: places of calls
+//! On AArch64 and RISC-V the map has the size of each frame, by which a walk finds the frame above. An object with code in a COMDAT
+//! group stays as it is there: linkers of today's distributions do not know the relocation that would find it.
+//!
+//! An object stays as it is, too, if its maps cannot be read, or if they say more than where roots are: places of calls
 //! (`lower::call_sites`), which the runtime finds in LLVM's section; and state for an interpreter that goes on
 //! (`lower::deopt_state`), and stack maps and patch points of the frontend's own, which are for another reader. The runtime reads both formats.
 
@@ -30,6 +33,7 @@ use stack_roots::{Convention, FrameTable, RootsIn, SITE_ID, STATE_ID, compact_ma
 use tally_compiled::module::record::MODULE_FLAG_STATEPOINTS;
 
 use super::object_file::{self, STACK_MAPS, is_module_record};
+use crate::emit::target::Target;
 
 type Elf<'data> = ElfFile64<'data, LittleEndian>;
 
@@ -54,24 +58,21 @@ pub fn replace(object: &mut [u8]) -> bool {
 type Changes = Vec<(usize, Vec<u8>)>;
 
 fn changes(file: &Elf<'_>) -> Option<Changes> {
-    // A walk on AArch64 and RISC-V needs the size of each frame, which the format does not have; LLVM's does.
-    if object_file::target_of(file) != crate::emit::target::Target::X86_64 {
-        return None;
-    }
+    let kinds = Kinds::of(object_file::target_of(file));
     let maps = file.section_by_name(STACK_MAPS)?;
-    let (relocations, rela) = relocations_of(file, maps.index())?;
+    let (relocations, rela) = relocations_of(file, maps.index(), kinds)?;
     let table = frames(file, maps.data().ok()?, &relocations)?;
     let sections = by_section(&table)?;
-    let targets = sections.iter().map(|(&section, _)| target(file, section)).collect::<Option<Vec<_>>>()?;
+    let referents = sections.iter().map(|(&section, _)| referent(file, section)).collect::<Option<Vec<_>>>()?;
     let mut groups = Vec::new();
-    for ((&section, frames), target) in sections.iter().zip(&targets) {
-        let code = section as u64 * SECTION_STEP + target.offset;
+    for ((&section, frames), referent) in sections.iter().zip(&referents) {
+        let code = section as u64 * SECTION_STEP + referent.offset;
         let calls = frames.iter().map(|frame| WrittenCall::of_frame(frame, code)).collect::<Result<_, _>>().ok()?;
-        groups.push(GroupCalls { is_through_pointer: target.is_through_pointer, calls });
+        groups.push(GroupCalls { is_through_pointer: referent.is_through_pointer, calls });
     }
-    let written = writer::write(&groups, false).ok()?;
-    let relocations: Vec<u8> =
-        written.places.iter().zip(&targets).flat_map(|(&at, target)| target.relocation(at)).collect();
+    let written = writer::write(&groups, object_file::target_of(file).frames().needs_frame_size()).ok()?;
+    let relocations = written.places.iter().zip(&referents).map(|(&at, referent)| referent.relocation(at, kinds));
+    let relocations = relocations.collect::<Option<Vec<_>>>()?.concat();
 
     let mut changes = vec![];
     let size_at =
@@ -96,15 +97,41 @@ fn changes(file: &Elf<'_>) -> Option<Changes> {
 /// Relocations by their place in a section: the symbol, and what is added to its address.
 type Relocations = HashMap<usize, (SymbolIndex, i64)>;
 
+/// The relocations of a target that maps are made with.
+#[derive(Clone, Copy)]
+struct Kinds {
+    /// An address: LLVM's map has no other.
+    address: u32,
+    /// A distance of 32 bits.
+    distance: u32,
+    /// The same to an entry of the global offset table, if all linkers know it.
+    distance_of_pointer: Option<u32>,
+}
+
+impl Kinds {
+    fn of(target: Target) -> Kinds {
+        let (address, distance) = match target {
+            Target::X86_64 => (elf::R_X86_64_64, elf::R_X86_64_PC32),
+            Target::AArch64 => (elf::R_AARCH64_ABS64, elf::R_AARCH64_PREL32),
+            Target::RiscV64 => (elf::R_RISCV_64, elf::R_RISCV_32_PCREL),
+        };
+        Kinds {
+            address,
+            distance,
+            distance_of_pointer: (target == Target::X86_64).then_some(elf::R_X86_64_GOTPCREL),
+        }
+    }
+}
+
 /// The relocations of the stack maps, and the section that they are in.
-fn relocations_of(file: &Elf<'_>, maps: SectionIndex) -> Option<(Relocations, SectionIndex)> {
+fn relocations_of(file: &Elf<'_>, maps: SectionIndex, kinds: Kinds) -> Option<(Relocations, SectionIndex)> {
     let mut sections = file.elf_section_table().enumerate().filter(|(_, section)| {
         section.sh_type(LittleEndian) == elf::SHT_RELA && section.sh_info(LittleEndian) as usize == maps.0
     });
     let (index, section) = sections.next()?;
     let (relas, _) = section.rela(LittleEndian, file.data()).ok()??;
     let relocations = relas.iter().map(|rela| {
-        let is_address = rela.r_type(LittleEndian, false) == elf::R_X86_64_64;
+        let is_address = rela.r_type(LittleEndian, false) == kinds.address;
         let symbol = rela.symbol(LittleEndian, false).filter(|_| is_address)?;
         Some((usize::try_from(rela.r_offset(LittleEndian)).ok()?, (symbol, rela.r_addend(LittleEndian))))
     });
@@ -116,7 +143,8 @@ fn frames(file: &Elf<'_>, maps: &[u8], relocations: &Relocations) -> Option<Fram
     let map = stack_map::read(maps).ok()?;
     let roots = if has_statepoints(file)? { RootsIn::Statepoints } else { RootsIn::Bundles };
     let mut all_are_placed = true;
-    let table = FrameTable::build_as(Convention { roots, ..Convention::LOWERED }, &map, |function| {
+    let machine = object_file::target_of(file).frames();
+    let table = FrameTable::build_as(Convention { roots, machine, ..Convention::LOWERED }, &map, |function| {
         let address = || {
             let (symbol, addend) = *relocations.get(&function.address_at)?;
             let symbol = file.symbol_by_index(symbol).ok()?;
@@ -169,34 +197,37 @@ fn by_section(table: &FrameTable) -> Option<BTreeMap<usize, Vec<stack_roots::Fra
 }
 
 /// What a group's relocation refers to.
-struct Target {
+struct Referent {
     symbol: SymbolIndex,
     /// The symbol's distance from the section's start.
     offset: u64,
     is_through_pointer: bool,
 }
 
-impl Target {
-    /// An entry of `.rela`: offset, symbol and type, addend 0.
-    fn relocation(&self, at: usize) -> [u8; RELA_BYTES] {
-        let kind = if self.is_through_pointer { elf::R_X86_64_GOTPCREL } else { elf::R_X86_64_PC32 };
+impl Referent {
+    /// An entry of `.rela`: offset, symbol and type, addend 0. `None` where the target has none.
+    fn relocation(&self, at: usize, kinds: Kinds) -> Option<[u8; RELA_BYTES]> {
+        let kind = if self.is_through_pointer { kinds.distance_of_pointer? } else { kinds.distance };
         let info = (self.symbol.0 as u64) << 32 | u64::from(kind);
         let mut bytes = [0; RELA_BYTES];
         bytes[..8].copy_from_slice(&(at as u64).to_le_bytes());
         bytes[8..16].copy_from_slice(&info.to_le_bytes());
-        bytes
+        Some(bytes)
     }
 }
 
-fn target(file: &Elf<'_>, section: usize) -> Option<Target> {
+fn referent(file: &Elf<'_>, section: usize) -> Option<Referent> {
     let header = file.elf_section_table().section(SectionIndex(section)).ok()?;
     let may_be_dropped = header.sh_flags(LittleEndian) & u64::from(elf::SHF_GROUP) != 0;
     let symbols = file.symbols().filter(|symbol| symbol.section_index() == Some(SectionIndex(section)));
     let chosen = match may_be_dropped {
         true => symbols.filter(|symbol| symbol.is_global()).min_by_key(|symbol| symbol.address()),
-        false => symbols.into_iter().find(|symbol| symbol.elf_symbol().st_type() == elf::STT_SECTION),
+        // RISC-V has no symbols of sections, but labels of functions for the table of unwinding.
+        false => symbols.filter(|symbol| symbol.is_local()).min_by_key(|symbol| {
+            (symbol.elf_symbol().st_type() != elf::STT_SECTION, symbol.address())
+        }),
     }?;
-    Some(Target { symbol: chosen.index(), offset: chosen.address(), is_through_pointer: may_be_dropped })
+    Some(Referent { symbol: chosen.index(), offset: chosen.address(), is_through_pointer: may_be_dropped })
 }
 
 /// The place in the file of a field of a section's header.

@@ -20,8 +20,8 @@ use std::collections::HashMap;
 
 use object::read::elf::ElfFile64;
 use object::{
-    LittleEndian, Object, ObjectSection, ObjectSymbol, Relocation, RelocationKind, RelocationTarget, SectionFlags,
-    SectionIndex, SymbolIndex,
+    LittleEndian, Object, ObjectSection, ObjectSymbol, Relocation, RelocationFlags, RelocationKind, RelocationTarget,
+    SectionFlags, SectionIndex, SymbolIndex,
 };
 
 use stack_roots::compact_map;
@@ -37,6 +37,9 @@ const ELSEWHERE: u64 = 7 << 60;
 
 /// Longer names are cut: a listing has a line for each call, and a name of a megabyte on each is of no use.
 const NAME_BYTES_MAX: usize = 4096;
+
+/// A distance on RISC-V, which `object` has no kind for.
+const RISCV_DISTANCE: RelocationFlags = RelocationFlags::Elf { r_type: object::elf::R_RISCV_32_PCREL };
 
 /// A placed object.
 #[derive(Debug, Default)]
@@ -178,7 +181,8 @@ impl<'data> PlacedObject<'data> {
         offset: u64,
         relocation: &Relocation,
     ) {
-        let is_distance = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::GotRelative);
+        let is_distance = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::GotRelative)
+            || self.target == Target::RiscV64 && relocation.flags() == RISCV_DISTANCE;
         let has_targets = |section: &Section| section.name == compact_map::SECTION;
         let is_kept = is_distance && self.sections.get(section.0).and_then(Option::as_ref).is_some_and(has_targets);
         if relocation.kind() != RelocationKind::Absolute && !is_kept {

@@ -10,6 +10,7 @@ use super::chunk::Call;
 use super::{CompactError, CompactMap, Group};
 use crate::frame_table::frame::{Described, Frame, Lookup, PlacedFunction, Roots};
 use crate::frame_table::hashed::home;
+use crate::machine::Machine;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most addresses that are noted.
@@ -110,7 +111,7 @@ impl<'m> CompactTable<'m> {
             described: Described::InPlace { table: self, stack_size },
             roots: Roots::Packed(roots),
             needs_rbx: roots.needs_base(),
-            needs_unwinder: false,
+            needs_unwinder: Machine::NATIVE.needs_frame_size() && stack_size.is_none(),
             counts_from_prologue: false,
         }
     }

@@ -2,7 +2,7 @@
 
 use stack_roots::stack_map;
 use tally_kit::folder::{Folder, Outcome};
-use tally_llvm::emit::object_file;
+use tally_llvm::emit::object_file::{self, MapFormat};
 use tally_llvm::emit::target::Target;
 use tally_llvm::pipeline::{self, CompileOptions};
 
@@ -53,7 +53,7 @@ fn linker_and_registers_that_one_instruction_saves_are_taken_from_functions_with
 #[test]
 fn return_addresses_do_not_move_when_the_object_is_linked() {
     let folder = folder();
-    let options = CompileOptions { target: Target::RiscV64, ..CompileOptions::default() };
+    let options = CompileOptions { target: Target::RiscV64, maps: MapFormat::Llvm, ..CompileOptions::default() };
     let object = pipeline::compile(&[folder.path("program.ll")], &options).unwrap().remove(0).bytes;
     let file = object_file::parse(&object).unwrap();
     assert_eq!(object_file::target_of(&file), Target::RiscV64);
