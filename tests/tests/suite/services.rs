@@ -68,6 +68,19 @@ fn finalizers_that_allocate_leave_no_garbage_behind() {
     }
 }
 
+/// Where the heap counted, each flip came before the deaths of the last had ended, and the set that finalizers wait for was never complete.
+#[test]
+fn finalizers_run_where_a_program_lets_go_of_as_much_as_it_makes() {
+    for plan in PLANS {
+        for setting in [&[][..], &[("TALLY_TRACING", "0")], &[("TALLY_EPOCH_BYTES", "1MiB")]] {
+            let name = "finalizers_of_a_ring.c";
+            let arguments = ["run", "--plan", plan, "--leak-check"].map(OsString::from);
+            let output = run_tally(&[arguments.to_vec(), vec![program(name).into()]].concat(), setting);
+            check(&output, name, &format!("--plan {plan}, {setting:?}"));
+        }
+    }
+}
+
 /// Under the prompt plan each step put all in order that still waited: minutes.
 #[test]
 fn finalizers_run_in_steps_in_the_order_of_their_types() {

@@ -48,6 +48,12 @@ impl DeferredDriver {
         2 + references
     }
 
+    /// Whether finalizers wait for deaths that go on. A flip would make their set larger, and each next one would: where a program lets
+    /// go of as much as it makes, the set would never be complete.
+    pub(crate) fn set_is_incomplete(&self, heap: &Heap) -> bool {
+        self.set_waits && self.has_dying(heap) && !heap.services.finalizers.queue.is_empty()
+    }
+
     /// The set of the epoch's dead is complete when the epoch has ended, and the deaths that go on beside the program have.
     pub(crate) fn release_complete_set(&mut self, heap: &mut Heap) {
         if self.set_waits && self.phase == Phase::Idle && !self.has_dying(heap) {
