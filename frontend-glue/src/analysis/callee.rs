@@ -160,7 +160,8 @@ fn known(function: Value) -> Known {
     Known {
         callee: classify(function).unwrap_or(Callee::Ordinary),
         leaf: function.has_string_attribute(LEAF),
-        returns_twice: function.has_attribute("returns_twice"),
+        // LLVM's own setjmp is known by its name: the code generator treats it so, and declarations do not say it.
+        returns_twice: function.has_attribute("returns_twice") || function.name() == "llvm.eh.sjlj.setjmp",
     }
 }
 
