@@ -159,13 +159,18 @@ macro_rules! list_addresses {
             $(static $name: u8;)*
             /// Code of LLVM's strategy "shadow-stack" has a weak definition, which this one overrides.
             static llvm_gc_root_chain: u8;
+            // Of glibc's part that is linked statically into every executable.
+            static at_quick_exit: u8;
+            static pthread_atfork: u8;
         }
 
         /// The symbols that compiled code finds in this process by name, apart from the C library.
         fn runtime_symbols() -> Vec<(&'static str, u64)> {
             vec![
-                // glibc has it in the part that is linked statically into every executable.
+                // It is of the same part.
                 ("atexit", libc::atexit as *const () as u64),
+                ("at_quick_exit", &raw const at_quick_exit as u64),
+                ("pthread_atfork", &raw const pthread_atfork as u64),
                 (crate::emit::thread_locals::ADDRESS, thread_storage::address as *const () as u64),
                 ("llvm_gc_root_chain", &raw const llvm_gc_root_chain as u64),
                 $((stringify!($name), &raw const $name as u64),)*

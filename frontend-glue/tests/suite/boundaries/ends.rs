@@ -57,6 +57,28 @@ int main(void) { atexit(late); descend(500); }
     });
 }
 
+/// The C library has them in the part that is linked into every executable.
+#[test]
+fn handlers_of_quick_exit_and_of_forks_are_found_however_a_program_runs() {
+    let main = r#"
+static void late(void) {
+    printf("%ld\n", work(1000));
+    fflush(stdout);
+}
+static void before_fork(void) {
+    printf("fork\n");
+    fflush(stdout);
+}
+int main(void) {
+    at_quick_exit(late);
+    pthread_atfork(before_fork, NULL, NULL);
+    if (fork() == 0) _exit(0);
+    quick_exit(3);
+}
+"#;
+    ran(main, &[], |name, ran| assert_eq!(ran, Outcome { status: Some(3), ..prints("fork\n499500\n") }, "{name}"));
+}
+
 #[test]
 fn main_that_leaves_by_pthread_exit_while_frames_hold_roots_is_checked_for_leaks() {
     let main = r#"
