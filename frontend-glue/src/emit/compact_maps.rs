@@ -115,11 +115,7 @@ impl Kinds {
             Target::AArch64 => (elf::R_AARCH64_ABS64, elf::R_AARCH64_PREL32),
             Target::RiscV64 => (elf::R_RISCV_64, elf::R_RISCV_32_PCREL),
         };
-        Kinds {
-            address,
-            distance,
-            distance_of_pointer: (target == Target::X86_64).then_some(elf::R_X86_64_GOTPCREL),
-        }
+        Kinds { address, distance, distance_of_pointer: (target == Target::X86_64).then_some(elf::R_X86_64_GOTPCREL) }
     }
 }
 
@@ -223,9 +219,9 @@ fn referent(file: &Elf<'_>, section: usize) -> Option<Referent> {
     let chosen = match may_be_dropped {
         true => symbols.filter(|symbol| symbol.is_global()).min_by_key(|symbol| symbol.address()),
         // RISC-V has no symbols of sections, but labels of functions for the table of unwinding.
-        false => symbols.filter(|symbol| symbol.is_local()).min_by_key(|symbol| {
-            (symbol.elf_symbol().st_type() != elf::STT_SECTION, symbol.address())
-        }),
+        false => symbols
+            .filter(|symbol| symbol.is_local())
+            .min_by_key(|symbol| (symbol.elf_symbol().st_type() != elf::STT_SECTION, symbol.address())),
     }?;
     Some(Referent { symbol: chosen.index(), offset: chosen.address(), is_through_pointer: may_be_dropped })
 }

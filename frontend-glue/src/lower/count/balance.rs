@@ -212,15 +212,16 @@ impl Checker<'_> {
                 }
             }
             Operation::Increment => state.credits.push(value()),
-            Operation::Spend | Operation::Release => {
+            Operation::Spend | Operation::Release | Operation::ReleaseInResult => {
                 let number = self.number(value());
                 if !state.temporaries.remove(&number) {
                     self.blame(at, "the value has no count of its own here");
                 }
-                if operation == Operation::Spend {
-                    state.credits.push(value());
-                } else {
-                    self.falls(state, at);
+                match operation {
+                    Operation::Spend => state.credits.push(value()),
+                    Operation::Release => self.falls(state, at),
+                    // It is in flight until the caller's next safepoint, as all of the result is.
+                    _ => self.nothing_is_put_off(state, at),
                 }
             }
             Operation::Pass => {
@@ -237,8 +238,11 @@ impl Checker<'_> {
                 state.handed = true;
             }
             Operation::Settle | Operation::Unsettle => {
-                self.falls(state, at);
                 let root = call.argument(0).constant_integer().map_or(usize::MAX, |root| root as usize);
+                match state.counting.contains(&root) {
+                    true => self.falls(state, at),
+                    false => self.nothing_is_put_off(state, at),
+                }
                 if !self.complex.contains(&root) {
                     self.blame(at, "there is no such root of many words");
                 } else if operation == Operation::Settle {
@@ -311,7 +315,7 @@ impl Checker<'_> {
             }
             Operation::Finish => {
                 state.fallen = false;
-                self.frame_is_empty(state, at);
+                self.frame_is_empty(state, at, true);
             }
         }
     }
@@ -369,7 +373,7 @@ impl Checker<'_> {
             self.nothing_is_advanced(state, at);
         }
         if call.is_musttail() {
-            self.frame_is_empty(state, at);
+            self.frame_is_empty(state, at, false);
             self.nothing_waits(state, at);
         } else if effect == Effect::Safepoint {
             state.fallen &= !self.facts.drains(call);
@@ -457,7 +461,8 @@ impl Checker<'_> {
         }
     }
 
-    fn frame_is_empty(&mut self, state: &State, at: Value) {
+    /// Nothing has a count any more, but for what the result is made of while the frame `ends`.
+    fn frame_is_empty(&mut self, state: &State, at: Value, ends: bool) {
         self.nothing_is_advanced(state, at);
         if let Some(slot) = state.slots.iter().position(|holds| matches!(holds, Holds::Owns | Holds::Clash)) {
             self.blame(at, &format!("root {} still owns its object when the frame goes away", self.root(slot)));
@@ -465,7 +470,7 @@ impl Checker<'_> {
         if let Some(&root) = state.counting.first() {
             self.blame(at, &format!("root {} still counts its old object when the frame goes away", self.root(root)));
         }
-        if !state.temporaries.is_empty() {
+        if !ends && !state.temporaries.is_empty() {
             self.blame(at, "a temporary still has its count when the frame goes away");
         }
         if !state.credits.is_empty() {
@@ -484,7 +489,7 @@ impl Checker<'_> {
         if self.ends_in_tail_call(end) {
             return;
         }
-        self.frame_is_empty(state, end);
+        self.frame_is_empty(state, end, false);
         self.nothing_is_put_off(state, end);
         if end.is(Opcode::LLVMRet)
             && self.facts.has_owned_result(self.function)

@@ -76,7 +76,9 @@ impl Expansion<'_> {
                 let null = self.builder.module().pointer().null();
                 self.postpone(call.value(), null, call.argument(0));
             }
-            Operation::Drop | Operation::Release => self.drop(call.value(), call.argument(0)),
+            Operation::Drop | Operation::Release | Operation::ReleaseInResult => {
+                self.drop(call.value(), call.argument(0));
+            }
             Operation::Apply => self.apply(call.value()),
             Operation::Keep => self.keep(call.value(), call.argument(0)),
             Operation::Settle => self.settle(call, false, tables),

@@ -18,6 +18,7 @@
 //! | `keep(v)` | a test | the next write replaces `v`, and does not release it: `v` is a temporary behind it |
 //! | `increment(v)` | increment | a credit out of nothing |
 //! | `release(v)` | decrement | a temporary is released |
+//! | `release_in_result(v)` | decrement | the same of one that the result of the function leads to: it waits for the caller |
 //! | `pass(v)`, `join(phi)` | – | a credit goes along an edge into a phi, which is a temporary from there on |
 //! | `result(v)` | – | the credit goes to the caller |
 //! | `settle(root)` | a comparison, or a call | a root that is not plain counts its new objects, not the old |
@@ -48,6 +49,7 @@ pub(in crate::lower) enum Operation {
     Keep,
     Increment,
     Release,
+    ReleaseInResult,
     Pass,
     Join,
     Result,
@@ -67,7 +69,7 @@ pub(in crate::lower) enum Operation {
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 24] = [
+const ALL: [(Operation, &str); 25] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
@@ -77,6 +79,7 @@ const ALL: [(Operation, &str); 24] = [
     (Keep, "keep"),
     (Increment, "increment"),
     (Release, "release"),
+    (ReleaseInResult, "release_in_result"),
     (Pass, "pass"),
     (Join, "join"),
     (Result, "result"),
@@ -112,7 +115,8 @@ impl Operations {
         for (operation, name) in ALL {
             let parameters: &[Type] = match operation {
                 Own | Take | Drop | Give => &[pointer, number],
-                Hold | Spend | Keep | Increment | Release | Pass | Join | Result | Advance | Repay => &[pointer],
+                Hold | Spend | Keep | Increment | Release | ReleaseInResult => &[pointer],
+                Pass | Join | Result | Advance | Repay => &[pointer],
                 Settle | Unsettle => &[number],
                 Due => &[number],
                 Lend | Unlend | Drain | Finish | Apply | Stop | Left => &[],

@@ -129,7 +129,9 @@ impl Postponing<'_> {
         let Some(call) = instruction.as_call() else { return Step::Other };
         match self.operations.of_call(call) {
             Some(Operation::Drop | Operation::Release) => Step::Falls,
-            Some(Operation::Settle | Operation::Unsettle | Operation::Finish) => Step::Stop,
+            Some(Operation::Settle | Operation::Unsettle | Operation::Finish | Operation::ReleaseInResult) => {
+                Step::Stop
+            }
             Some(Operation::Drain) if !self.is_for_own_poll(instruction) => Step::Stop,
             // Behind a leaf, or its body: what it has let go of dies there.
             Some(Operation::Due) if poll_of(self.callees, call).is_none() => Step::Stop,

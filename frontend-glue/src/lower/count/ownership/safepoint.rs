@@ -172,12 +172,37 @@ impl Walk<'_> {
                 self.edit(end, What::Of(Operation::Result, value));
             }
         }
-        self.leave(state, end);
+        let kept = self.keep_for_result(state, end, result);
+        self.leave_but(state, end, &kept);
         // The objects in the caller's memory, or those that a leaf let go of, may be at zero now, and are valid until the caller's next
         // safepoint.
         if !self.it.facts.leaves_its_dead(self.it.function) {
             self.finish(state, end, result.into_iter().collect());
         }
+        // Behind that drain, which would find them at zero and in flight, and leave them where they are.
+        for number in kept {
+            self.edit(end, What::Of(Operation::ReleaseInResult, self.temporaries[number]));
+            state.temporaries.remove(number);
+        }
+    }
+
+    /// The temporaries that the result is made of; one that a root has taken is a temporary again.
+    fn keep_for_result(&mut self, state: &mut State, end: Value, result: Option<Value>) -> SmallVec<[usize; 1]> {
+        let mut kept = SmallVec::new();
+        for part in result.into_iter().flat_map(parts_of) {
+            let value = self.canonical(part);
+            let Some(&number) = self.numbers.get(&value).filter(|number| !kept.contains(*number)) else { continue };
+            if !state.temporaries.contains(number) {
+                let Some(slot) = self.giver(state, value, None) else { continue };
+                self.edit(end, What::ForRoot(Operation::Give, value, slot));
+                self.edit(end, What::Of(Operation::Hold, value));
+                self.remark(end, Saving::LastUse { root: self.root_name(slot) });
+                (state.slots[slot], state.contents[slot]) = (Holds::Null, None);
+                state.temporaries.insert(number);
+            }
+            kept.push(number);
+        }
+        kept
     }
 
     /// Handles a guaranteed tail call: the frame ends first, and its dead objects die before the callee runs.
@@ -200,15 +225,20 @@ impl Walk<'_> {
         for &root in &self.it.settled {
             if !state.unchanged.settled.contains(root) {
                 self.edit(place, What::Settle(root));
+                state.pending |= state.unchanged.counting.contains(root);
                 state.unchanged.settle(&self.private, root);
-                state.pending = true;
             }
         }
     }
 
     /// Ends the frame: locals are released in reverse order of declaration.
     pub(super) fn leave(&mut self, state: &mut State, place: Value) {
-        self.release_temporaries(state, place);
+        self.leave_but(state, place, &[]);
+    }
+
+    /// The same, but for temporaries that are kept.
+    fn leave_but(&mut self, state: &mut State, place: Value, kept: &[usize]) {
+        self.release_temporaries_but(state, place, kept);
         for slot in (0..state.slots.len()).rev() {
             if self.it.settled.contains(&slot) {
                 if state.unchanged.counting.contains(slot) {
@@ -227,6 +257,25 @@ impl Walk<'_> {
             self.edit(place, What::Unlend);
         }
     }
+}
+
+/// The pointers that a result is made of, by casts and tags, at most so many instructions away: `(uint64_t)p | 1`, `{ 5, p }`.
+fn parts_of(result: Value) -> SmallVec<[Value; 1]> {
+    const LOOKED_AT_MAX: usize = 8;
+    use Opcode::{LLVMAdd, LLVMAnd, LLVMFreeze, LLVMInsertValue, LLVMOr, LLVMPtrToInt, LLVMSub, LLVMXor};
+    let (mut parts, mut queue, mut looked_at) = (SmallVec::new(), vec![result], 0);
+    while let Some(value) = queue.pop().filter(|_| looked_at < LOOKED_AT_MAX) {
+        looked_at += 1;
+        match value.opcode() {
+            _ if value.type_of().is_plain_pointer() => parts.push(value),
+            Some(LLVMPtrToInt | LLVMFreeze) => queue.push(value.operand(0)),
+            Some(LLVMAdd | LLVMSub | LLVMAnd | LLVMOr | LLVMXor | LLVMInsertValue) => {
+                queue.extend([value.operand(0), value.operand(1)])
+            }
+            _ => {}
+        }
+    }
+    parts
 }
 
 /// Whether a word of this kind may be a reference.
