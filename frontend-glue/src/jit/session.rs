@@ -9,7 +9,9 @@
 //! given to `tally_compiled::program::configure`, or those of the environment; the heap is collected and freed when
 //! the thread ends.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -25,17 +27,28 @@ use crate::jit::registered_code::check_inactive;
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 
 /// Modules in this process, and their linker.
+///
+/// A session that is dropped removes its modules, the last one first. One that is dropped while this thread is inside
+/// one of them, or may be, is leaked instead, with a message on standard error: all its modules stay, as the code that
+/// goes on may call them. Their globals are roots to the end of the process, and their destructors do not run. As with
+/// [`Session::remove`], no other thread may be in a module's code then.
 #[derive(Debug)]
 pub struct Session {
+    /// No other session of the process has it.
+    id: u64,
     loaded: Vec<Loaded>,
-    linker: Linker,
+    /// Dropped by `drop`, unless code of it goes on.
+    linker: ManuallyDrop<Linker>,
     options: CompileOptions,
     next_number: usize,
 }
 
-/// A module of a session; see [`Session::remove`].
+/// A module of a session; see [`Session::remove`]. Other sessions do not know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ModuleHandle(usize);
+pub struct ModuleHandle {
+    session: u64,
+    number: usize,
+}
 
 /// Why a module was not added or removed.
 #[derive(Debug, Error)]
@@ -79,7 +92,7 @@ pub enum SessionError {
         /// Native code without an unwind table.
         place: String,
     },
-    /// It is not loaded (any more).
+    /// It is not loaded (any more), or is a module of another session.
     #[error("this module is not loaded")]
     NotLoaded,
 }
@@ -101,12 +114,14 @@ impl Session {
     /// # Errors
     /// [`SessionError`] when this LLVM cannot make code for this machine.
     pub fn new(options: CompileOptions) -> Result<Session, SessionError> {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let options = CompileOptions { destination: Destination::ThisProcess, ..options };
         pipeline::prepare(&options)?;
         let link = |error| SessionError::Link { module: "the runtime".into(), error };
         let linker = Linker::new().map_err(link)?;
         linker.define(&runtime_symbols()).map_err(link)?;
-        Ok(Session { loaded: Vec::new(), linker, options, next_number: 0 })
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Ok(Session { id, loaded: Vec::new(), linker: ManuallyDrop::new(linker), options, next_number: 0 })
     }
 
     /// Defines a function, or data, of the host by name for modules that are added from now on. A function that
@@ -180,7 +195,7 @@ impl Session {
                     }
                 }
                 self.loaded.push(Loaded { number, name: name.to_owned(), key, tracker, destructors });
-                Ok((ModuleHandle(number), object.warnings))
+                Ok((ModuleHandle { session: self.id, number }, object.warnings))
             }
             Err(error) => {
                 // Its remains must not satisfy a later module's references.
@@ -207,10 +222,11 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Active`] when this thread is inside the module, [`SessionError::Hidden`] when that is not
-    /// known; [`SessionError::NotLoaded`] for a handle that was used before; [`SessionError::Link`] in the linker's
-    /// words. After the first two the module is still there.
+    /// known; [`SessionError::NotLoaded`] for a handle that was used before, or is another session's;
+    /// [`SessionError::Link`] in the linker's words. After the first two the module is still there.
     pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
-        let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
+        let is_it = |loaded: &Loaded| module == ModuleHandle { session: self.id, number: loaded.number };
+        let place = self.loaded.iter().position(is_it).ok_or(SessionError::NotLoaded)?;
         let Loaded { name, key, .. } = &self.loaded[place];
         check_inactive(*key, name)?;
         // SAFETY: the caller's duty.
@@ -261,11 +277,19 @@ impl Loaded {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        let inactive = self.loaded.iter().try_for_each(|Loaded { key, name, .. }| check_inactive(*key, name));
+        if let Err(error) = inactive {
+            eprintln!("tally: a session is dropped, and stays: {error}");
+            std::mem::forget(std::mem::take(&mut self.loaded));
+            return;
+        }
         while let Some(module) = self.loaded.pop() {
             // SAFETY: addresses from `lookup` are valid as long as the session; the caller may not use one later.
             if let Err(error) = unsafe { module.unload() } {
                 eprintln!("tally: {error}");
             }
         }
+        // SAFETY: it is not used again; none of its code runs.
+        unsafe { ManuallyDrop::drop(&mut self.linker) };
     }
 }

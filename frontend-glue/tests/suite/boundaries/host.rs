@@ -370,6 +370,41 @@ fn module_that_is_on_the_stack_is_not_removed() {
     });
 }
 
+#[test]
+fn session_that_is_dropped_by_code_of_its_own_leaves_that_code() {
+    on_a_deep_stack(|| {
+        let mut host = Host::with_through(|depth, host| {
+            if depth > 0 {
+                assert_eq!(host.call(depth - 1), depth - 1);
+            } else {
+                host.session = Session::new(options()).unwrap();
+                // Frames of the dropped session are still walked.
+                assert_eq!(live_objects(), 101);
+            }
+        });
+        host.add("list", NODE);
+        assert_eq!(host.call(100), 100);
+        assert_eq!(live_objects(), 0);
+        assert_eq!(host.session.lookup("through.m"), None);
+    });
+}
+
+#[test]
+fn module_of_another_session_is_not_removed() {
+    let [mut host, mut other] = [(); 2].map(|()| Host::new(|_, _| {}));
+    let [module, others] = [&mut host, &mut other].map(|host| host.add("list", NODE));
+    assert_ne!(module, others);
+    // SAFETY: refused.
+    let refused = unsafe { other.session.remove(module) }.unwrap_err();
+    assert!(matches!(refused, SessionError::NotLoaded), "{refused}");
+    assert!(other.session.lookup("push.list").is_some());
+    for (mut host, module) in [(host, module), (other, others)] {
+        // SAFETY: nothing calls it.
+        unsafe { host.session.remove(module) }.unwrap();
+        assert_eq!(host.session.lookup("push.list"), None);
+    }
+}
+
 /// Offsets of the host's, which the compiler cannot see: the field lies outside the object.
 static WRONG_REFS: [u32; 1] = [16];
 
