@@ -105,7 +105,8 @@ uint64_t tally_type_add_tagged(tally_type *type, const char *field); /* 64 bits:
 uint64_t tally_type_add_plain(tally_type *type, const char *field, uint64_t bytes, uint64_t align);
 uint64_t tally_type_add_length(tally_type *type, const char *field); /* where the runtime keeps the number of elements: 64 bits */
 
-/* A tagged word w is a reference if (w & mask) == pattern, and its address is w & pointer. Without this: 1, 0, ~7; numbers are odd. */
+/* A tagged word w is a reference if (w & mask) == pattern, and its address is w & pointer. Without this: 1, 0, ~7; numbers are odd.
+ * Refused are masks by which no word is a reference: bits of the pattern outside the mask, or among those of the address. */
 void tally_type_set_tags(tally_type *type, uint64_t mask, uint64_t pattern, uint64_t pointer);
 
 /* Objects end with any number of elements, of `bytes` bytes each if they are plain. Returns the offset of the first. */

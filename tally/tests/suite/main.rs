@@ -2,6 +2,8 @@
 
 mod external;
 mod finalizers;
+#[cfg(feature = "llvm")]
+mod frontend;
 mod handles;
 mod host;
 mod limits;

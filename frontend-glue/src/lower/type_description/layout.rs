@@ -48,6 +48,27 @@ impl Tags {
     /// Numbers have the lowest bit set, references have it clear.
     pub const LOW_BIT: Tags = Tags { mask: 1, pattern: 0, pointer: !7 };
 
+    /// Refuses tags by which no word is a reference to an object. Bits of `mask` may be bits of `pointer`, if they are zero in
+    /// `pattern`: those that every address has clear.
+    fn check(self) -> Result<(), String> {
+        let Tags { mask, pattern, pointer } = self;
+        let fault = if pointer == 0 {
+            "pointer_mask is 0".to_owned()
+        } else if pattern & !mask != 0 {
+            format!("tag_pattern has bits outside tag_mask: {:#x}", pattern & !mask)
+        } else if pattern & pointer != 0 {
+            format!(
+                "tag_pattern has bits of pointer_mask, which would be bits of the address: {:#x}",
+                pattern & pointer
+            )
+        } else if pointer & !mask & !(WORD - 1) == 0 {
+            "tag_mask leaves no bits of pointer_mask for an address".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(format!("{fault}: no word could ever hold a reference"))
+    }
+
     /// The `slots` of a type with such words.
     pub fn slots(self) -> Slots {
         // Low bits are those that the alignment of objects leaves free.
@@ -196,6 +217,9 @@ impl Layout {
             return Err("has elements of 0 bytes; give their size".into());
         }
         let tagged = self.has_tagged_words();
+        if tagged {
+            self.tags.check()?;
+        }
         if tagged && self.tags.pattern != 0 {
             self.no_plain_reference()?;
         }
