@@ -2,10 +2,11 @@
 
 use tally_llvm::inkwell::basic_block::BasicBlock;
 use tally_llvm::inkwell::builder::{Builder, BuilderError};
+use tally_llvm::inkwell::llvm_sys::core::LLVMGetGC;
 use tally_llvm::inkwell::types::BasicTypeEnum;
 use tally_llvm::inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, InstructionOpcode, IntValue,
-    PointerValue,
+    AsValueRef, BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, GlobalValue, InstructionOpcode,
+    IntValue, PointerValue,
 };
 use tally_llvm::lower::type_description::layout::FieldKind;
 
@@ -85,7 +86,8 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         if function.count_basic_blocks() != 0 {
             return Err(FrontendError::HasBody { function: name() });
         }
-        if function.get_gc().is_empty() {
+        // SAFETY: the value is a function. Inkwell's `get_gc` may only be called where there is a strategy.
+        if unsafe { LLVMGetGC(function.as_value_ref()) }.is_null() {
             return Err(FrontendError::NotManaged { function: name() });
         }
         let builder = frontend.context().create_builder();
@@ -125,7 +127,8 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         let slot = self.in_entry(|builder| builder.build_alloca(of, name))?;
         if V::TAGGED || !self.frontend.is_typed() {
             let (pointer, void) = (self.frontend.pointer(), self.frontend.context().void_type());
-            let gcroot = self.frontend.runtime("llvm.gcroot", void.fn_type(&[pointer.into(), pointer.into()], false));
+            let gcroot =
+                self.frontend.runtime("llvm.gcroot", void.fn_type(&[pointer.into(), pointer.into()], false));
             let how = if V::TAGGED { self.frontend.descriptor_of_a_word()? } else { pointer.const_null() };
             self.in_entry(|builder| builder.build_call(gcroot, &[slot.into(), how.into()], ""))?;
         }
@@ -220,10 +223,11 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         self.built(self.builder.build_load(place.of, address, ""))
     }
 
-    /// Writes a field or an element: through the write barrier where the place holds references.
+    /// Writes a field or an element: through the write barrier where the place holds references. `object` is of the
+    /// [type of references](Frontend::reference).
     ///
     /// # Errors
-    /// [`FrontendError::WrongValue`] names the place.
+    /// [`FrontendError::WrongValue`] names the place, or the object; [`FrontendError::WritesLength`].
     pub fn write(
         &self,
         object: PointerValue<'ctx>,
@@ -231,7 +235,12 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         value: impl BasicValue<'ctx>,
     ) -> Result<(), FrontendError> {
         let value = value.as_basic_value_enum();
+        if place.is_length {
+            return Err(FrontendError::WritesLength { function: self.name(), place: place.name.clone() });
+        }
         self.expect(&place.name, place.of, value)?;
+        // The lowering knows a write by the type of its address.
+        self.expect("the operand `object`", self.frontend.reference().into(), object.into())?;
         let address = self.address(object, place)?;
         match place.kind {
             FieldKind::Reference if !self.frontend.is_typed() => self.barrier("llvm.gcwrite", value, object, address),

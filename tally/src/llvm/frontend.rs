@@ -238,7 +238,8 @@ impl<'ctx> Frontend<'ctx> {
     /// Begins the body of a function, in an entry block.
     ///
     /// # Errors
-    /// [`FrontendError::HasBody`].
+    /// [`FrontendError::HasBody`], and [`FrontendError::NotManaged`] for a function of [`native`](Self::native) or
+    /// [`leaf`](Self::leaf).
     pub fn body(&self, function: FunctionValue<'ctx>) -> Result<Body<'_, 'ctx>, FrontendError> {
         Body::new(self, function)
     }

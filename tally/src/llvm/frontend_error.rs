@@ -67,6 +67,14 @@ pub enum FrontendError {
         /// The type of the value.
         given: String,
     },
+    /// A write of the word that [`ObjectBuilder::length`](super::ObjectBuilder::length) describes.
+    #[error("in @{function}: {place} is the number of elements, which only the runtime writes")]
+    WritesLength {
+        /// The function.
+        function: String,
+        /// The field.
+        place: String,
+    },
     /// The function is no function of Tally's.
     #[error(
         "@{function} is no function of the frontend's; declare it with `Frontend::function`, or it may have no roots and writes"

@@ -56,7 +56,7 @@ impl<'f, 'ctx> ObjectBuilder<'f, 'ctx> {
 
     /// Adds a field without references, of any type: a number, a pointer to code.
     pub fn plain(mut self, field: &str, of: impl BasicType<'ctx>) -> Self {
-        let (bytes, align) = self.measure(of.as_basic_type_enum());
+        let (bytes, align) = self.measure(&format!("a field `{field}`"), of.as_basic_type_enum());
         let offset = self.layout.plain(field, bytes, align);
         self.with(field, FieldKind::Plain, offset, of.as_basic_type_enum())
     }
@@ -65,7 +65,9 @@ impl<'f, 'ctx> ObjectBuilder<'f, 'ctx> {
     pub fn length(mut self, field: &str) -> Self {
         let offset = self.layout.length(field);
         let of = self.frontend.word().into();
-        self.with(field, FieldKind::Plain, offset, of)
+        let mut with = self.with(field, FieldKind::Plain, offset, of);
+        with.fields.last_mut().expect("it was just added").1.is_length = true;
+        with
     }
 
     /// Objects end with any number of references.
@@ -133,23 +135,47 @@ impl<'f, 'ctx> ObjectBuilder<'f, 'ctx> {
 
     fn with(mut self, field: &str, kind: FieldKind, offset: u64, of: BasicTypeEnum<'ctx>) -> Self {
         let name = format!("the field `{field}` of `{}`", self.name);
-        self.fields.push((field.to_owned(), Place { name, kind, offset, of, element: None }));
+        self.fields.push((field.to_owned(), Place { name, kind, offset, of, element: None, is_length: false }));
         self
     }
 
     fn with_elements(mut self, kind: FieldKind, of: BasicTypeEnum<'ctx>) -> Self {
-        let (stride, _) = self.measure(of);
+        let (stride, _) = self.measure("elements", of);
         let offset = self.layout.elements(kind, stride);
         let name = format!("an element of `{}`", self.name);
-        self.element =
-            Some(Place { name, kind, offset, of, element: Some((self.frontend.word().const_zero(), stride)) });
+        self.element = Some(Place {
+            name,
+            kind,
+            offset,
+            of,
+            element: Some((self.frontend.word().const_zero(), stride)),
+            is_length: false,
+        });
         self
     }
 
-    /// Size and alignment in bytes.
-    fn measure(&self, of: BasicTypeEnum<'ctx>) -> (u64, u64) {
+    /// Size and alignment in bytes. LLVM ends the process when it is asked for a size that it does not know.
+    fn measure(&mut self, what: &str, of: BasicTypeEnum<'ctx>) -> (u64, u64) {
+        if !is_measurable(of) {
+            let of = of.print_to_string().to_string();
+            self.layout.refuse(format!("has {what} of type `{of}`, whose size is not known at compile time"));
+            return (1, 1);
+        }
         let data = self.frontend.machine().get_target_data();
         (data.get_abi_size(&of), data.get_abi_alignment(&of).into())
+    }
+}
+
+/// Whether a value of the type has the same size on every machine of the target: no part is opaque, or a scalable vector.
+fn is_measurable(of: BasicTypeEnum) -> bool {
+    match of {
+        BasicTypeEnum::ArrayType(of) => is_measurable(of.get_element_type()),
+        BasicTypeEnum::StructType(of) => !of.is_opaque() && of.get_field_types_iter().all(is_measurable),
+        BasicTypeEnum::ScalableVectorType(_) => false,
+        BasicTypeEnum::FloatType(_)
+        | BasicTypeEnum::IntType(_)
+        | BasicTypeEnum::PointerType(_)
+        | BasicTypeEnum::VectorType(_) => true,
     }
 }
 
@@ -232,4 +258,6 @@ pub struct Place<'ctx> {
     pub(super) of: BasicTypeEnum<'ctx>,
     /// Index and stride.
     pub(super) element: Option<(IntValue<'ctx>, u64)>,
+    /// Whether the runtime keeps the number of elements there.
+    pub(super) is_length: bool,
 }
