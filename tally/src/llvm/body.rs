@@ -82,6 +82,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         frontend: &'f Frontend<'ctx>,
         function: FunctionValue<'ctx>,
     ) -> Result<Body<'f, 'ctx>, FrontendError> {
+        frontend.fault()?;
         let name = || function.get_name().to_string_lossy().into_owned();
         if function.count_basic_blocks() != 0 {
             return Err(FrontendError::HasBody { function: name() });
@@ -128,7 +129,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         if V::TAGGED || !self.frontend.is_typed() {
             let (pointer, void) = (self.frontend.pointer(), self.frontend.context().void_type());
             let gcroot =
-                self.frontend.runtime("llvm.gcroot", void.fn_type(&[pointer.into(), pointer.into()], false));
+                self.frontend.runtime("llvm.gcroot", void.fn_type(&[pointer.into(), pointer.into()], false))?;
             let how = if V::TAGGED { self.frontend.descriptor_of_a_word()? } else { pointer.const_null() };
             self.in_entry(|builder| builder.build_call(gcroot, &[slot.into(), how.into()], ""))?;
         }
@@ -187,13 +188,13 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
     /// Makes an object: its references are null, its other fields are undefined. A safepoint, before the object is made.
     ///
     /// # Errors
-    /// [`FrontendError::HasElements`].
+    /// [`FrontendError::HasElements`]; [`FrontendError::Name`] if the module declares the runtime's function with another type.
     pub fn allocate(&self, of: &ObjectType<'ctx>) -> Result<PointerValue<'ctx>, FrontendError> {
         if of.has_elements() {
             return Err(FrontendError::HasElements { function: self.name(), name: of.name().to_owned() });
         }
         let (reference, pointer) = (self.frontend.reference(), self.frontend.pointer());
-        let new = self.frontend.runtime("tally_new", reference.fn_type(&[pointer.into()], false));
+        let new = self.frontend.runtime("tally_new", reference.fn_type(&[pointer.into()], false))?;
         self.value_of_call(new, &[of.descriptor().into()]).map(BasicValueEnum::into_pointer_value)
     }
 
@@ -210,7 +211,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         self.expect("the number of elements", self.frontend.word().into(), length.into())?;
         let (reference, pointer) = (self.frontend.reference(), self.frontend.pointer());
         let of_new = reference.fn_type(&[pointer.into(), self.frontend.word().into()], false);
-        let new = self.frontend.runtime("tally_new_array", of_new);
+        let new = self.frontend.runtime("tally_new_array", of_new)?;
         self.value_of_call(new, &[of.descriptor().into(), length.into()]).map(BasicValueEnum::into_pointer_value)
     }
 
@@ -359,7 +360,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
     /// [`FrontendError::Build`].
     pub fn safepoint(&self) -> Result<(), FrontendError> {
         let of = self.frontend.context().void_type().fn_type(&[], false);
-        self.call(self.frontend.runtime("tally_safepoint", of), &[]).map(drop)
+        self.call(self.frontend.runtime("tally_safepoint", of)?, &[]).map(drop)
     }
 
     /// Calls a function; the result is `None` for `void`. The arguments need no roots during the call.
@@ -390,7 +391,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
         slot: PointerValue<'ctx>,
     ) -> Result<(), FrontendError> {
         let parameters = [value.get_type().into(), object.get_type().into(), slot.get_type().into()];
-        let write = self.frontend.runtime(name, self.frontend.context().void_type().fn_type(&parameters, false));
+        let write = self.frontend.runtime(name, self.frontend.context().void_type().fn_type(&parameters, false))?;
         self.call(write, &[value.into(), object.into(), slot.into()]).map(drop)
     }
 
@@ -432,6 +433,7 @@ impl<'f, 'ctx> Body<'f, 'ctx> {
     }
 
     fn built<T>(&self, built: Result<T, BuilderError>) -> Result<T, FrontendError> {
+        self.frontend.fault()?;
         built.map_err(|error| FrontendError::Build { function: self.name(), error })
     }
 

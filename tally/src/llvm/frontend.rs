@@ -1,7 +1,10 @@
 //! The frontend's side of a module: its functions, types and globals, so that the contract of Tally's IR is kept without knowing it.
 
+use std::cell::OnceCell;
+use std::ffi::CStr;
 use std::path::PathBuf;
 
+use tally_compiled::symbols::{RUNTIME_SYMBOLS, RuntimeSymbol};
 use tally_llvm::diagnostic::Diagnostic;
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
@@ -10,7 +13,7 @@ use tally_llvm::inkwell::attributes::AttributeLoc;
 use tally_llvm::inkwell::context::Context;
 use tally_llvm::inkwell::module::{Linkage, Module};
 use tally_llvm::inkwell::targets::TargetMachine;
-use tally_llvm::inkwell::types::{FunctionType, IntType, PointerType};
+use tally_llvm::inkwell::types::{BasicMetadataTypeEnum, FunctionType, IntType, PointerType};
 use tally_llvm::inkwell::values::{FunctionValue, GlobalValue, PointerValue};
 use tally_llvm::lower::type_description::layout::Layout;
 pub use tally_llvm::lower::type_description::layout::Tags;
@@ -31,6 +34,10 @@ use crate::Plan;
 /// | keep a reference in a global variable | [`global`](Self::global) |
 /// | see what is wrong | [`check`](Self::check) |
 /// | compile it | [`module`](Self::module), for [`Session::add_module`](super::Session::add_module), or for passes of your own after [`lower`](super::lower()) |
+///
+/// Each name stands for one thing: a type, a function or a global. Names that begin with `tally_` or `tally.` are the runtime's; its
+/// functions may be declared with [`native`](Self::native), as `docs/port/ir-contract.md` has them. After a declaration that collides,
+/// everything else that is built fails with [`FrontendError::Name`], and so does [`check`](Self::check).
 ///
 /// A list of squares, summed up in the host:
 ///
@@ -67,6 +74,8 @@ pub struct Frontend<'ctx> {
     plan: Plan,
     typed: bool,
     tags: Tags,
+    /// The first name that collided, and its fault.
+    collision: OnceCell<(String, String)>,
 }
 
 impl<'ctx> Frontend<'ctx> {
@@ -79,7 +88,8 @@ impl<'ctx> Frontend<'ctx> {
         let module = context.create_module(name);
         module.set_triple(&machine.get_triple());
         module.set_data_layout(&machine.get_target_data().get_data_layout());
-        Ok(Frontend { context, module, machine, plan: Plan::Deferred, typed: false, tags: Tags::LOW_BIT })
+        let collision = OnceCell::new();
+        Ok(Frontend { context, module, machine, plan: Plan::Deferred, typed: false, tags: Tags::LOW_BIT, collision })
     }
 
     /// Sets when objects die. All modules of a process have one plan; set it before the first function.
@@ -158,9 +168,25 @@ impl<'ctx> Frontend<'ctx> {
         ObjectBuilder::new(self, name, layout)
     }
 
-    /// Declares a function whose objects are Tally's: every call of it, and every call in it, may collect.
+    /// Declares a function whose objects are Tally's: every call of it, and every call in it, may collect. A function that is declared
+    /// again with the same type is the same one.
+    ///
+    /// ```
+    /// use tally::llvm::{Frontend, inkwell::context::Context};
+    ///
+    /// let context = Context::create();
+    /// let frontend = Frontend::new(&context, "m")?;
+    /// let (word, reference) = (frontend.word(), frontend.reference());
+    /// let size = frontend.function("size", word.fn_type(&[reference.into()], false));
+    /// assert_eq!(frontend.function("size", word.fn_type(&[reference.into()], false)), size);
+    /// frontend.global("size");
+    /// let error = frontend.body(size).unwrap_err(); // and of whatever else is built
+    /// assert_eq!(error.to_string(), "the name `size` is declared already; choose another");
+    /// # Ok::<(), tally::llvm::FrontendError>(())
+    /// ```
     pub fn function(&self, name: &str, of: FunctionType<'ctx>) -> FunctionValue<'ctx> {
-        let function = self.native(name, of);
+        self.reserve(name);
+        let function = self.declare(name, of);
         function.set_gc(match self.plan {
             Plan::Prompt => tally_llvm::lower::PROMPT_STRATEGY,
             Plan::Trace => "trace",
@@ -175,7 +201,11 @@ impl<'ctx> Frontend<'ctx> {
 
     /// Declares a function of the host, or another module's. A call of it may collect.
     pub fn native(&self, name: &str, of: FunctionType<'ctx>) -> FunctionValue<'ctx> {
-        self.module.get_function(name).unwrap_or_else(|| self.module.add_function(name, of, None))
+        match RUNTIME_SYMBOLS.iter().find(|symbol| symbol.name == name) {
+            Some(symbol) => self.expect_type_of_runtime(symbol, of),
+            None => self.reserve(name),
+        }
+        self.declare(name, of)
     }
 
     /// Declares a function of the host that never makes an object, collects, or calls what does: no root is needed across its calls.
@@ -230,7 +260,9 @@ impl<'ctx> Frontend<'ctx> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn global(&self, name: &str) -> GlobalValue<'ctx> {
+        self.reserve(name);
         let global = self.module.add_global(self.reference(), None, name);
+        self.expect_name(name, global.get_name());
         global.set_initializer(&self.reference().const_null());
         global
     }
@@ -248,7 +280,7 @@ impl<'ctx> Frontend<'ctx> {
     /// barrier.
     ///
     /// # Errors
-    /// [`FrontendError::Invalid`] in LLVM's words, and [`FrontendError::Contract`].
+    /// [`FrontendError::Name`], [`FrontendError::Invalid`] in LLVM's words, and [`FrontendError::Contract`].
     ///
     /// ```
     /// use tally::llvm::{Frontend, inkwell::context::Context};
@@ -269,6 +301,7 @@ impl<'ctx> Frontend<'ctx> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> Result<Vec<Diagnostic>, FrontendError> {
+        self.fault()?;
         self.module.verify().map_err(|text| FrontendError::Invalid(text.to_string()))?;
         let name = PathBuf::from(self.module.get_name().to_string_lossy().into_owned());
         // Roots of typed references are written into what is inspected.
@@ -294,8 +327,27 @@ impl<'ctx> Frontend<'ctx> {
     }
 
     /// An entry point of the runtime, or an intrinsic.
-    pub(super) fn runtime(&self, name: &str, of: FunctionType<'ctx>) -> FunctionValue<'ctx> {
-        self.native(name, of)
+    pub(super) fn runtime(&self, name: &str, of: FunctionType<'ctx>) -> Result<FunctionValue<'ctx>, FrontendError> {
+        let function = self.declare(name, of);
+        self.fault()?;
+        Ok(function)
+    }
+
+    /// Fails if a name has collided.
+    pub(super) fn fault(&self) -> Result<(), FrontendError> {
+        self.collision
+            .get()
+            .map_or(Ok(()), |(name, fault)| Err(FrontendError::Name { name: name.clone(), fault: fault.clone() }))
+    }
+
+    /// Refuses a name of the runtime's for what the frontend declares.
+    pub(super) fn reserve(&self, name: &str) {
+        let is_entry = || RUNTIME_SYMBOLS.iter().any(|symbol| symbol.name == name);
+        if name.contains('\0') {
+            self.refuse(name, "contains a null character; leave it out".into());
+        } else if name.starts_with("tally_") || name.starts_with("tally.") || is_entry() {
+            self.refuse(name, "is one that the runtime may use; choose another".into());
+        }
     }
 
     /// The descriptor of a variable that holds one tagged word.
@@ -313,6 +365,7 @@ impl<'ctx> Frontend<'ctx> {
 
     /// Defines the descriptor of a layout as the global `name`.
     pub(super) fn define(&self, name: &str, layout: &Layout) -> Result<PointerValue<'ctx>, FrontendError> {
+        self.fault()?;
         let wrong = |fault: String| FrontendError::Type { name: name.to_owned(), fault };
         layout.describe().and_then(|description| description.define(&self.module, name)).map_err(wrong)?;
         let global = self.module.get_global(name).expect("it was just defined");
@@ -320,6 +373,52 @@ impl<'ctx> Frontend<'ctx> {
             global.set_linkage(Linkage::Internal);
         }
         Ok(global.as_pointer_value())
+    }
+
+    /// The function of this name and type, declared if the module has none.
+    fn declare(&self, name: &str, of: FunctionType<'ctx>) -> FunctionValue<'ctx> {
+        let function = self.module.get_function(name).unwrap_or_else(|| self.module.add_function(name, of, None));
+        self.expect_name(name, function.get_name());
+        let known = function.get_type();
+        if known != of {
+            let known = known.print_to_string().to_string();
+            self.refuse(name, format!("is declared already, as a function of type `{known}`; choose another"));
+        }
+        function
+    }
+
+    /// LLVM renames what is declared with a name that something else has.
+    fn expect_name(&self, name: &str, given: &CStr) {
+        if given.to_bytes() != name.as_bytes() {
+            self.refuse(name, "is declared already; choose another".into());
+        }
+    }
+
+    /// Refuses a declaration of the runtime's function with another type. References may be of the type of the frontend's.
+    fn expect_type_of_runtime(&self, symbol: &RuntimeSymbol, of: FunctionType<'ctx>) {
+        let given = of.get_return_type().map_or("v", |result| self.letter(result.into()));
+        let parameters: String = of.get_param_types().into_iter().map(|parameter| self.letter(parameter)).collect();
+        if of.is_var_arg() || format!("{given}({parameters})") != symbol.signature {
+            let of = of.print_to_string().to_string();
+            let fault =
+                format!("is a function of the runtime, whose type is not `{of}`; see `docs/port/ir-contract.md`");
+            self.refuse(symbol.name, fault);
+        }
+    }
+
+    /// The letter of a type in the runtime's list of signatures, or `?`.
+    fn letter(&self, of: BasicMetadataTypeEnum<'ctx>) -> &'static str {
+        match of {
+            BasicMetadataTypeEnum::PointerType(of) if [self.pointer(), self.reference()].contains(&of) => "p",
+            BasicMetadataTypeEnum::IntType(of) if of.get_bit_width() == 64 => "l",
+            BasicMetadataTypeEnum::IntType(of) if of.get_bit_width() == 32 => "i",
+            _ => "?",
+        }
+    }
+
+    /// Only the first collision is told: what follows may come of it.
+    fn refuse(&self, name: &str, fault: String) {
+        self.collision.get_or_init(|| (name.to_owned(), fault));
     }
 
     fn attribute(&self, function: FunctionValue<'ctx>, name: &str, value: &str) {

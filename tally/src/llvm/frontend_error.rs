@@ -21,6 +21,14 @@ pub enum FrontendError {
     /// LLVM makes no code for this machine.
     #[error("{0}")]
     Machine(String),
+    /// A name that is taken, or the runtime's. It fails [`Frontend::check`](super::Frontend::check), and all that is built after it.
+    #[error("the name `{name}` {fault}")]
+    Name {
+        /// The name.
+        name: String,
+        /// The fault, and what to do.
+        fault: String,
+    },
     /// A type is described wrongly.
     #[error("type `{name}` {fault}")]
     Type {

@@ -126,8 +126,9 @@ impl<'f, 'ctx> ObjectBuilder<'f, 'ctx> {
     /// Defines the type.
     ///
     /// # Errors
-    /// [`FrontendError::Type`] names the field.
+    /// [`FrontendError::Type`] names the field; [`FrontendError::Name`] a name that is the runtime's.
     pub fn define(self) -> Result<ObjectType<'ctx>, FrontendError> {
+        self.frontend.reserve(&self.name);
         let descriptor = self.frontend.define(&self.name, &self.layout)?;
         let size = self.layout.describe().map_or(0, |described| described.size);
         Ok(ObjectType { name: self.name, descriptor, size, fields: self.fields, element: self.element })

@@ -11,6 +11,27 @@ fn frontend(context: &Context) -> Frontend<'_> {
     Frontend::new(context, "m").expect("code for this machine")
 }
 
+/// The message of the error, which must be a collision of this name.
+fn collision(error: FrontendError, expected: &str) -> String {
+    let message = error.to_string();
+    assert!(matches!(error, FrontendError::Name { name, .. } if name == expected), "{message}");
+    message
+}
+
+/// The message for a declaration that collides; it fails all that follows, too.
+fn refused(name: &str, declare: impl Fn(&Frontend)) -> String {
+    let context = Context::create();
+    let frontend = frontend(&context);
+    let before = frontend.function("before", nothing(&frontend));
+    let before = frontend.body(before).expect("a body");
+    declare(&frontend);
+    let message = collision(frontend.check().expect_err(name), name);
+    let after = frontend.function("after", nothing(&frontend));
+    let others = [frontend.body(after).map(drop), frontend.object("After").define().map(drop), before.safepoint()];
+    assert!(others.into_iter().all(|other| other.expect_err(name).to_string() == message), "{message}");
+    message
+}
+
 /// The type of functions without parameters and result.
 fn nothing<'ctx>(frontend: &Frontend<'ctx>) -> FunctionType<'ctx> {
     frontend.context().void_type().fn_type(&[], false)
@@ -71,6 +92,90 @@ fn types_without_a_size_known_at_compile_time_are_refused() {
         }
     }
     frontend.object("T").plain("field", context.i32_type().vec_type(4)).define().expect("a type");
+}
+
+#[test]
+fn entry_point_of_another_type_is_refused() {
+    let context = Context::create();
+    let nothing = context.void_type().fn_type(&[], false);
+    let real = context.f64_type().fn_type(&[context.i8_type().into()], false);
+    for (name, wrong) in [("tally_new", nothing), ("tally_new", real), ("tally_safepoint", real)] {
+        let frontend = frontend(&context);
+        frontend.native(name, wrong);
+        let message = collision(frontend.check().expect_err("another type"), name);
+        assert!(message.contains("is a function of the runtime"), "{message}");
+    }
+    // Behind the frontend's back.
+    for name in ["tally_new", "tally_new_array", "tally_safepoint", "llvm.gcroot", "llvm.gcwrite"] {
+        let frontend = frontend(&context);
+        let node = frontend.object("Node").reference("next").define().expect("a type");
+        let text = frontend.object("Text").elements(context.i8_type()).define().expect("a type");
+        let work = frontend.function("work", context.void_type().fn_type(&[frontend.reference().into()], false));
+        let body = frontend.body(work).expect("a body");
+        frontend.module().add_function(name, real, None);
+        let object = body.parameter(0).into_pointer_value();
+        let error = match name {
+            "tally_new" => body.allocate(&node).map(drop),
+            "tally_new_array" => body.allocate_array(&text, frontend.word().const_zero()).map(drop),
+            "tally_safepoint" => body.safepoint(),
+            "llvm.gcroot" => body.root("root", object).map(drop),
+            _ => body.write(object, node.field("next").expect("a field"), object),
+        };
+        collision(error.expect_err("another type"), name);
+    }
+}
+
+#[test]
+fn names_that_collide_are_refused() {
+    let twice = [
+        refused("T", |frontend| _ = (frontend.global("T"), frontend.global("T"))),
+        refused("T", |frontend| _ = (frontend.object("T").define().expect("a type"), frontend.global("T"))),
+        refused("T", |frontend| {
+            frontend.object("T").define().expect("a type");
+            frontend.function("T", nothing(frontend));
+        }),
+        refused("T", |frontend| _ = (frontend.native("T", nothing(frontend)), frontend.global("T"))),
+        refused("T", |frontend| _ = (frontend.global("T"), frontend.leaf("T", nothing(frontend)))),
+        refused("T", |frontend| {
+            frontend.function("T", nothing(frontend));
+            frontend.native("T", frontend.word().fn_type(&[], false));
+        }),
+    ];
+    assert!(twice.iter().all(|message| message.contains("declared already")), "{twice:?}");
+    for name in ["tally_new", "tally_safepoint", "tally_mine", "tally.word", "tally.module"] {
+        refused(name, |frontend| _ = frontend.global(name));
+        refused(name, |frontend| _ = frontend.function(name, nothing(frontend)));
+        let context = Context::create();
+        let error = frontend(&context).object(name).reference("a").define().expect_err(name);
+        assert!(collision(error, name).contains("the runtime may use"));
+    }
+    refused("tally_mine", |frontend| _ = frontend.native("tally_mine", nothing(frontend)));
+    refused("a\0b", |frontend| _ = frontend.native("a\0b", nothing(frontend)));
+}
+
+#[test]
+fn functions_may_be_declared_again_and_those_of_the_runtime_called() {
+    let context = Context::create();
+    for typed in [false, true] {
+        let mut frontend = frontend(&context);
+        if typed {
+            frontend = frontend.typed_references();
+        }
+        let nothing = nothing(&frontend);
+        let node = frontend.object("Node").reference("next").define().expect("a type");
+        let collect = frontend.native("tally_collect", nothing);
+        frontend.leaf("tally_live_bytes", frontend.word().fn_type(&[], false));
+        let of_new = frontend.reference().fn_type(&[context.ptr_type(AddressSpace::default()).into()], false);
+        frontend.native("tally_new", of_new);
+        let work = frontend.function("work", nothing);
+        assert_eq!(frontend.function("work", nothing), work);
+        assert_eq!(frontend.native("work", nothing), work);
+        let body = frontend.body(work).expect("a body");
+        body.call(collect, &[]).expect("a call");
+        body.allocate(&node).expect("an object");
+        body.builder().build_return(None).expect("a return");
+        assert_eq!(frontend.check().expect("in order"), []);
+    }
 }
 
 #[test]
