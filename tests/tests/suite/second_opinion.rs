@@ -28,7 +28,7 @@ const WITH_SERVICES: [&str; 6] =
     ["finalizers", "generators", "native_handles", "prompt_files", "scheduler", "weak_cache"];
 
 /// Hazards that have no shadow build, and why.
-const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 16] = [
+const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 17] = [
     ("bundles_that_are_kept", "calls become invokes, and LLVM makes no code of invokes with such bundles"),
     (
         "calls_that_promise_too_much",
@@ -46,6 +46,7 @@ const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 16] = [
         "LLVM takes what the variable held before the call, and longjmp leaves frames in the shadow stack",
     ),
     ("safe_stack", "needs the sanitizer's library"),
+    ("setjmp_of_llvms_own", "the jump leaves frames in the shadow stack"),
     ("swifterror", "LLVM at level 0 loses what a swifterror variable holds"),
     ("tail_recursion_ten_million", "too slow"),
     ("stack_probes_of_odd_sizes", "LLVM cannot read the sizes, which only Tally takes back"),
