@@ -157,11 +157,13 @@ impl Callees {
 pub(crate) const LEAF: &str = "gc-leaf-function";
 
 fn known(function: Value) -> Known {
+    let callee = classify(function).unwrap_or(Callee::Ordinary);
+    // LLVM's own setjmp is known by its name: the code generator treats it so, and declarations do not say it.
+    let is_llvms_setjmp = || callee == Callee::OtherIntrinsic && function.name() == "llvm.eh.sjlj.setjmp";
     Known {
-        callee: classify(function).unwrap_or(Callee::Ordinary),
+        callee,
         leaf: function.has_string_attribute(LEAF),
-        // LLVM's own setjmp is known by its name: the code generator treats it so, and declarations do not say it.
-        returns_twice: function.has_attribute("returns_twice") || function.name() == "llvm.eh.sjlj.setjmp",
+        returns_twice: function.has_attribute("returns_twice") || is_llvms_setjmp(),
     }
 }
 
