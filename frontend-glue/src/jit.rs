@@ -159,7 +159,6 @@ macro_rules! list_addresses {
             $(static $name: u8;)*
             /// Code of LLVM's strategy "shadow-stack" has a weak definition, which this one overrides.
             static llvm_gc_root_chain: u8;
-            // Of glibc's part that is linked statically into every executable.
             static at_quick_exit: u8;
             static pthread_atfork: u8;
         }
@@ -167,7 +166,7 @@ macro_rules! list_addresses {
         /// The symbols that compiled code finds in this process by name, apart from the C library.
         fn runtime_symbols() -> Vec<(&'static str, u64)> {
             vec![
-                // It is of the same part.
+                // glibc has these three in the part that is linked statically into every executable.
                 ("atexit", libc::atexit as *const () as u64),
                 ("at_quick_exit", &raw const at_quick_exit as u64),
                 ("pthread_atfork", &raw const pthread_atfork as u64),

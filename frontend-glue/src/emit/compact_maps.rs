@@ -58,10 +58,11 @@ pub fn replace(object: &mut [u8]) -> bool {
 type Changes = Vec<(usize, Vec<u8>)>;
 
 fn changes(file: &Elf<'_>) -> Option<Changes> {
-    let kinds = Kinds::of(object_file::target_of(file));
+    let target = object_file::target_of(file);
+    let kinds = Kinds::of(target);
     let maps = file.section_by_name(STACK_MAPS)?;
     let (relocations, rela) = relocations_of(file, maps.index(), kinds)?;
-    let table = frames(file, maps.data().ok()?, &relocations)?;
+    let table = frames(file, maps.data().ok()?, &relocations, target)?;
     let sections = by_section(&table)?;
     let referents = sections.iter().map(|(&section, _)| referent(file, section)).collect::<Option<Vec<_>>>()?;
     let mut groups = Vec::new();
@@ -70,7 +71,7 @@ fn changes(file: &Elf<'_>) -> Option<Changes> {
         let calls = frames.iter().map(|frame| WrittenCall::of_frame(frame, code)).collect::<Result<_, _>>().ok()?;
         groups.push(GroupCalls { is_through_pointer: referent.is_through_pointer, calls });
     }
-    let written = writer::write(&groups, object_file::target_of(file).frames().needs_frame_size()).ok()?;
+    let written = writer::write(&groups, target.frames().needs_frame_size()).ok()?;
     let relocations = written.places.iter().zip(&referents).map(|(&at, referent)| referent.relocation(at, kinds));
     let relocations = relocations.collect::<Option<Vec<_>>>()?.concat();
 
@@ -135,12 +136,12 @@ fn relocations_of(file: &Elf<'_>, maps: SectionIndex, kinds: Kinds) -> Option<(R
 }
 
 /// The calls of the stack maps, as if section n were at n × 2³².
-fn frames(file: &Elf<'_>, maps: &[u8], relocations: &Relocations) -> Option<FrameTable> {
+fn frames(file: &Elf<'_>, maps: &[u8], relocations: &Relocations, target: Target) -> Option<FrameTable> {
     let map = stack_map::read(maps).ok()?;
     let roots = if has_statepoints(file)? { RootsIn::Statepoints } else { RootsIn::Bundles };
     let mut all_are_placed = true;
-    let machine = object_file::target_of(file).frames();
-    let table = FrameTable::build_as(Convention { roots, machine, ..Convention::LOWERED }, &map, |function| {
+    let convention = Convention { roots, machine: target.frames(), ..Convention::LOWERED };
+    let table = FrameTable::build_as(convention, &map, |function| {
         let address = || {
             let (symbol, addend) = *relocations.get(&function.address_at)?;
             let symbol = file.symbol_by_index(symbol).ok()?;

@@ -48,10 +48,11 @@ impl DeferredDriver {
         2 + references
     }
 
-    /// Whether finalizers wait for deaths that go on. A flip would make their set larger, and each next one would: where a program lets
-    /// go of as much as it makes, the set would never be complete.
-    pub(crate) fn set_is_incomplete(&self, heap: &Heap) -> bool {
-        self.set_waits && self.has_dying(heap) && !heap.services.finalizers.queue.is_empty()
+    /// Whether the next flip is to wait: for the passes of the last one, or because finalizers wait for deaths that go on. A flip would make
+    /// their set larger, and each next one would: where a program lets go of as much as it makes, the set would never be complete.
+    pub(crate) fn flip_waits(&self, heap: &Heap) -> bool {
+        let set_is_incomplete = || self.set_waits && self.has_dying(heap) && !heap.services.finalizers.queue.is_empty();
+        self.phase != Phase::Idle || set_is_incomplete()
     }
 
     /// The set of the epoch's dead is complete when the epoch has ended, and the deaths that go on beside the program have.

@@ -22,7 +22,7 @@ impl DeferredDriver {
         }
         self.hurry(heap);
         if heap.clock.given_bytes >= heap.flip_at() {
-            if (self.phase != Phase::Idle || self.set_is_incomplete(heap)) && pressure == Pressure::FULL {
+            if self.flip_waits(heap) && pressure == Pressure::FULL {
                 // Behind: a bigger slice, and the epoch is simply extended.
                 self.slice(heap, SLICE_UNITS * 4);
             }
@@ -95,7 +95,7 @@ impl DeferredDriver {
 
     /// Flips unless the last flip's passes are still running, or finalizers wait for the deaths that they have caused.
     pub(crate) fn flip_now(&mut self, heap: &mut Heap) {
-        if self.phase != Phase::Idle || self.set_is_incomplete(heap) {
+        if self.flip_waits(heap) {
             return;
         }
         let stop_the_world = heap.options().stop_the_world;

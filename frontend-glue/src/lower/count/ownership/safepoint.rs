@@ -163,16 +163,15 @@ impl Walk<'_> {
             state.pending = false;
         }
         // After that drain: a recount there would find a count that neither a root nor a word in flight explains.
-        if self.it.facts.has_owned_result(self.it.function)
-            && let Some(value) = result
-        {
+        let hands_on = self.it.facts.has_owned_result(self.it.function);
+        if hands_on && let Some(value) = result {
             let value = self.canonical(value);
             if !value.is_null() {
                 self.credit(state, value, end, false);
                 self.edit(end, What::Of(Operation::Result, value));
             }
         }
-        let kept = self.keep_for_result(state, end, result);
+        let kept = if hands_on { SmallVec::new() } else { self.keep_for_result(state, end, result) };
         self.leave_but(state, end, &kept);
         // The objects in the caller's memory, or those that a leaf let go of, may be at zero now, and are valid until the caller's next
         // safepoint.
