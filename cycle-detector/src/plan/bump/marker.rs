@@ -16,7 +16,7 @@ use crate::prefetch_queue::PrefetchQueue;
 use crate::slice::{CHUNK_UNITS, Slice};
 use tally_heap::memory::list::List;
 use tally_heap::memory::object_stack::ObjectStack;
-use tally_heap::memory::range::MARK;
+use tally_heap::memory::range::{LIVE, MARK};
 use tally_heap::object::flag;
 use tally_heap::plan::bump::collection::Survivors;
 use tally_heap::visit::Part;
@@ -161,7 +161,7 @@ impl Marker {
                 }
             }
             let mut soon = PrefetchQueue::default();
-            while let Some(object) = soon.next(|| self.stack.pop()) {
+            while let Some(object) = soon.next(|| self.stack.pop().inspect(|object| LIVE.prefetch(object.granule()))) {
                 self.visit::<SLICED>(heap, object);
                 if self.units >= self.next_look && !self.looks() {
                     soon.drain().for_each(|object| self.visit_later(heap, object));

@@ -20,11 +20,13 @@
 use super::Judging;
 use crate::heap::Heap;
 use crate::mark_phase::MarkPhase;
-use crate::memory::range::BUFFERED;
+use crate::memory::range::{BUFFERED, MARK};
 use crate::object::flag;
 
 /// An object that was met in the list of registered ones. Where nothing is counted no object has the flag for another reason.
 const LISTED: u32 = flag::ROOTED;
+/// Special objects between the one looked at and the one that is fetched meanwhile.
+const LISTED_AHEAD: usize = 8;
 
 impl Heap {
     /// All that was reachable at the snapshot is marked: what is not marked is dead.
@@ -38,7 +40,8 @@ impl Heap {
     pub fn clear_weak_some(&mut self, units: i64) -> Option<i64> {
         let object = *self.trace.special.get(self.trace.slices.judging.at)?;
         let mut left = units;
-        if object.has(flag::SPECIAL) && self.is_unmarked(object) {
+        // The mark bit first: it is at hand, and a header lies anywhere.
+        if !MARK.get(object.granule()) && object.has(flag::SPECIAL) && self.is_unmarked(object) {
             self.services.specials.finalizers_follow = self.services.finalizers.due != 0;
             let all = self.begin_reclaim_some(object, &mut left);
             self.services.specials.finalizers_follow = false;
@@ -126,6 +129,9 @@ impl Heap {
             (judging.at, judging.kept) = (usize::MAX, usize::MAX);
             return None;
         };
+        if let Some(later) = self.trace.special.get(judging.at + LISTED_AHEAD) {
+            later.prefetch_header();
+        }
         let mut left = units;
         if object.has(flag::SPECIAL) && self.is_unmarked(object) {
             if !self.begin_reclaim_some(object, &mut left) || !self.let_go_weakly(object, &mut left) {

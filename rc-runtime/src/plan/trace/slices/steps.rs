@@ -156,6 +156,8 @@ impl Heap {
     /// Clears the live bits of the unmarked objects of a block, which all have some; the others survive. One that is new has some if the
     /// mark has counted it. Returns what that cost.
     fn clear_dead_cells(&self, block: u32, survivors: &mut Survivors) -> i64 {
+        // SAFETY: [OWNED] a block of this heap.
+        unsafe { MARK.prefetch_behind(block) };
         let (mut at, end, mut spent) = (block_start(block), block_start(block + 1), 0);
         while let Some(object) = next_live(at, end) {
             let (cell, bytes) = (object.address() - HEADER_BYTES, object.type_info().cell_bytes_of(object));
