@@ -270,6 +270,8 @@ pub struct BlockInfo {
     pub kept: Cell<u32>,
     /// The lists of recyclable blocks that have an entry for the block, a bit each.
     pub listed: Cell<u64>,
+    /// The collector has taken the block beyond the heap limit; no use of the program's.
+    pub is_beyond_limit: Cell<bool>,
 }
 
 pub(crate) const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
@@ -315,6 +317,7 @@ pub unsafe fn clear_block_info(block: u32) {
     info.class.set(0);
     info.kept.set(0);
     info.listed.set(0);
+    info.is_beyond_limit.set(false);
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

@@ -138,6 +138,12 @@ fn stacks_of_dead_coroutines_come_back_before_another_is_refused() {
     }
 }
 
+/// Each collection laid down what frames hold in a block beyond the limit, and the program went on in that block.
+#[test]
+fn a_coroutine_that_stops_often_keeps_to_the_heap_limit() {
+    as_users_do("heap_limit", &[]);
+}
+
 /// Whether the kernel is Linux 6.13 or newer, whose `MADV_GUARD_INSTALL` splits no mapping.
 fn has_guards_without_mappings() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

@@ -63,6 +63,8 @@ pub struct BlockSpace {
     current: Option<u32>,
     /// Where in the current block the search for the next hole goes on, in words.
     search: u32,
+    /// The heap is beyond its limit: blocks that the collector has taken since are no room for the program.
+    pub(crate) is_beyond_limit: bool,
     /// Never reuse memory: dead objects stay recognisable (zeal).
     pub(crate) quarantine: bool,
     /// Number of the heap, entered into each block.
@@ -159,6 +161,17 @@ impl BlockSpace {
         arm(&self.logged);
         self.logged.clear();
         arm(&self.pending);
+    }
+
+    /// The block that was opened last has taken the heap beyond its limit, for the collector's sake: until the heap is below again, no hole
+    /// in it is offered. What it holds dies with the next collection, and it is empty then.
+    pub(crate) fn hold_newest_back(&mut self) {
+        self.leave_current();
+        self.is_beyond_limit = true;
+        if let Some(&block) = self.touched.last() {
+            // SAFETY: [OWNED] this heap owns the block.
+            unsafe { &*block_info(block) }.is_beyond_limit.set(true);
+        }
     }
 
     /// No block is current.
@@ -305,20 +318,22 @@ impl BlockSpace {
     fn sweep(&mut self, block: u32) {
         // SAFETY: [OWNED] this heap owns the block.
         let live = unsafe { LIVE.block_words(block) };
+        // SAFETY: [OWNED] this heap owns the block.
+        let info = unsafe { &*block_info(block) };
         let longest = if self.quarantine { 0 } else { longest(live) };
         let state = match longest {
             BLOCK_BYTES => {
+                info.is_beyond_limit.set(false);
                 self.free.push(block);
                 state::FREE
             }
-            SMALLEST_CELL.. => {
+            SMALLEST_CELL.. if !self.is_beyond_limit || !info.is_beyond_limit.get() => {
                 self.recyclable.enter(block, longest);
                 state::RECYCLABLE
             }
             _ => state::FULL,
         };
-        // SAFETY: [OWNED] this heap owns the block.
-        unsafe { (*block_info(block)).state.set(state) };
+        info.state.set(state);
     }
 
     /// Bytes in blocks that are not empty.

@@ -57,6 +57,14 @@ impl Heap {
         }
     }
 
+    /// The block that was opened last is beyond the heap limit: nothing more is allocated in it.
+    #[cold]
+    pub(in crate::plan) fn close_newest_block(&mut self) {
+        self.retire_hole();
+        self.bump.fragments.clear();
+        self.bump.blocks.hold_newest_back();
+    }
+
     /// After a flip has armed the barriers: objects allocated in a hole that stayed open are young all the same.
     pub fn keep_hole_open(&mut self) {
         if self.bump.hole.end != 0 {

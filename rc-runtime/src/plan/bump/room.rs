@@ -110,6 +110,7 @@ impl Heap {
     /// Opens a block: one with objects where holes are filled or the heap may not grow.
     fn open_block(&mut self, bytes: u64) -> Option<u32> {
         let epoch = self.clock.epoch;
+        self.bump.blocks.is_beyond_limit &= !self.allows(0);
         let filled = match self.bump.blocks.fills_holes {
             true => self.bump.blocks.take_block_with_hole(bytes, epoch),
             false => None,

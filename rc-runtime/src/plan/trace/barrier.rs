@@ -8,6 +8,7 @@ use crate::barrier::clear_unlogged;
 use crate::heap::Heap;
 use crate::memory::range::{MARK, UNLOGGED};
 use crate::object::{ObjectRef, Slot, flag};
+use crate::plan::trace::slices::Stage;
 use crate::visit::Part;
 use std::ops::Range;
 
@@ -20,12 +21,10 @@ impl Heap {
     /// The unlogged bit of `slot` is set, and it is about to be overwritten.
     #[inline(never)]
     pub(crate) fn show_overwritten(&mut self, object: ObjectRef, slot: Slot) {
-        let slices = &self.trace.slices;
-        if slices.arms {
-            return;
-        }
-        if !slices.marks {
-            return UNLOGGED.clear(slot.granule());
+        match self.trace.slices.stage {
+            Stage::Arms => return,
+            Stage::Off | Stage::Sweeps => return UNLOGGED.clear(slot.granule()),
+            Stage::Marks | Stage::Judges => {}
         }
         if object.has(flag::LARGE) {
             let chunk = object.type_info().chunk_of(slot.address() - object.address());
@@ -54,7 +53,7 @@ impl Heap {
 
     /// `bytes` of the object's payload are about to be overwritten, or to go.
     pub(crate) fn show_bytes(&mut self, object: ObjectRef, bytes: Range<u64>) {
-        if !self.trace.slices.marks || bytes.is_empty() || self.is_new(object) {
+        if !self.shows_overwritten() || bytes.is_empty() || self.is_new(object) {
             return;
         }
         if !object.has(flag::LARGE) {
@@ -109,7 +108,7 @@ impl Heap {
     /// done.
     #[inline]
     pub(crate) fn show_in_snapshot(&mut self, object: ObjectRef) {
-        if self.trace.slices.marks && !MARK.get(object.granule()) {
+        if self.shows_overwritten() && !MARK.get(object.granule()) {
             MARK.set(object.granule());
             self.visit_in_slices(object);
         }
@@ -117,13 +116,13 @@ impl Heap {
 
     /// A mark in slices that has come to the ephemeron comes to it again.
     pub(crate) fn visit_ephemeron_again(&mut self, ephemeron: ObjectRef) {
-        if self.trace.slices.marks && MARK.get(ephemeron.granule()) {
+        if self.shows_overwritten() && MARK.get(ephemeron.granule()) {
             self.visit_in_slices(ephemeron);
         }
     }
 
     fn visit_in_slices(&mut self, object: ObjectRef) {
-        if self.trace.slices.judges {
+        if self.trace.slices.judge() {
             // Nothing could be begun anew.
             return self.mark_stack.push(object);
         }
@@ -148,10 +147,10 @@ impl Heap {
     /// An upgrade while a mark in slices runs: what it yields survives.
     #[inline(never)]
     pub(crate) fn upgrade_in_slices(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        if self.awaits_finalizer(object) || self.trace.slices.judges && self.is_unmarked(object) {
+        if self.awaits_finalizer(object) || self.trace.slices.judge() && self.is_unmarked(object) {
             return None;
         }
-        if self.trace.slices.marks && self.is_unmarked(object) {
+        if self.shows_overwritten() && self.is_unmarked(object) {
             self.note_upgrade();
         }
         self.show_in_snapshot(object);

@@ -29,15 +29,34 @@ use crate::memory::heap_walk::HeapWalk;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
 
+/// What a collection in slices is doing, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::plan::trace) enum Stage {
+    /// No collection in slices runs.
+    #[default]
+    Off,
+    /// Bits are set before the snapshot: a write does nothing.
+    Arms,
+    /// The mark goes on from the snapshot: a write shows it what is overwritten.
+    Marks,
+    /// The dead are known, and are judged; a write shows the same.
+    Judges,
+    /// Writes are plain.
+    Sweeps,
+}
+
+impl Stage {
+    /// Whether what is overwritten is shown.
+    #[inline(always)]
+    pub(in crate::plan::trace) fn is_shown_overwritten(self) -> bool {
+        matches!(self, Stage::Marks | Stage::Judges)
+    }
+}
+
 /// A collection in slices.
 #[derive(Debug, Default)]
 pub(crate) struct Slices {
-    /// Bits are set before the snapshot.
-    pub(in crate::plan::trace) arms: bool,
-    /// From the snapshot on until the dead are judged.
-    pub(in crate::plan::trace) marks: bool,
-    /// The dead are known.
-    pub(in crate::plan::trace) judges: bool,
+    pub(in crate::plan::trace) stage: Stage,
     pub(in crate::plan::trace) judging: Judging,
     /// From the snapshot on until the end: young objects with this stamp are new. 0: no collection runs, and no object has it.
     pub(in crate::plan::trace) new_stamp: u32,
@@ -80,6 +99,6 @@ impl Judging {
 impl Slices {
     /// Whether the dead are known, and finalizers wait until all is judged.
     pub(crate) fn judge(&self) -> bool {
-        self.judges
+        self.stage == Stage::Judges
     }
 }

@@ -63,14 +63,19 @@ impl Heap {
     /// Allocates a small object in the midst of the collector's work: no safepoint, and no collection for its sake.
     /// `None` where no memory is at hand. Under the prompt plan its count is one.
     ///
-    /// The limit is for what the program allocates. What the collector needs, so that it can free, may take the heap beyond it.
+    /// The limit is for what the program allocates. What the collector needs, so that it can free, may take the heap beyond it; a block
+    /// that it opens there is not the program's to go on in.
     pub(crate) fn allocate_aside(&mut self, info: &TypeInfo, length: u64) -> Option<ObjectRef> {
         let limit = self.options.heap_limit.take();
+        let before = self.bump.blocks.used_bytes();
         let object = match self.plan() {
             Plan::Deferred | Plan::Trace => self.allocate_uncounted_aside(info, length),
             Plan::Prompt => self.allocate_counted_aside(info, length),
         };
         self.options.heap_limit = limit;
+        if self.bump.blocks.used_bytes() > before && !self.allows(0) {
+            self.close_newest_block();
+        }
         object
     }
 

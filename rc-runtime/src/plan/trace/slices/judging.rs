@@ -17,7 +17,7 @@
 //! gets another key before it is emptied: these are shown, and live on. A key that finalizers need is marked in the end, and an upgrade
 //! yields it then.
 
-use super::Judging;
+use super::{Judging, Stage};
 use crate::heap::Heap;
 use crate::mark_phase::MarkPhase;
 use crate::memory::range::{BUFFERED, MARK};
@@ -32,7 +32,7 @@ impl Heap {
     /// All that was reachable at the snapshot is marked: what is not marked is dead.
     pub fn condemn(&mut self) {
         self.set_mark_phase(MarkPhase::Condemns);
-        self.trace.slices.judges = true;
+        self.trace.slices.stage = Stage::Judges;
         self.trace.slices.judging = Judging::default();
     }
 

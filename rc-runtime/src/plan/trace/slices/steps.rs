@@ -1,6 +1,6 @@
 //! The steps of a collection in slices, in their order: what each does to blocks, bits and counters.
 
-use super::Slices;
+use super::{Slices, Stage};
 use crate::heap::{Heap, LAST_EPOCH};
 use crate::mark_phase::MarkPhase;
 use crate::memory::heap_walk::{HeapWalk, Place, next_live};
@@ -27,7 +27,7 @@ impl Heap {
     /// Whether a mark in slices runs, to which the barrier shows what is overwritten.
     #[inline(always)]
     pub(crate) fn shows_overwritten(&self) -> bool {
-        self.trace.slices.marks
+        self.trace.slices.stage.is_shown_overwritten()
     }
 
     /// Frames that a mark would have visited are gone: it finds not all.
@@ -47,13 +47,13 @@ impl Heap {
 
     /// Begins to set unlogged bits.
     pub fn begin_arming(&mut self) {
-        debug_assert!(!self.trace.slices.arms && self.trace.slices.new_stamp == 0);
+        debug_assert!(self.trace.slices.stage == Stage::Off && self.trace.slices.new_stamp == 0);
         // What is opened from here on is on the list of opened blocks.
         self.retire_allocation();
         self.bump.blocks.leave_current();
         self.leave_youth();
         self.trace.slices = Slices {
-            arms: true,
+            stage: Stage::Arms,
             opened: self.bump.blocks.opened(),
             large: self.large.young.len(),
             freed_before: self.statistics.freed_objects(),
@@ -98,7 +98,7 @@ impl Heap {
         self.keep_hole_open();
         self.clock.begin_epoch();
         let slices = &mut self.trace.slices;
-        (slices.arms, slices.marks, slices.new_stamp) = (false, true, self.clock.epoch);
+        (slices.stage, slices.new_stamp) = (Stage::Marks, self.clock.epoch);
         (slices.blocks, slices.at) = (self.bump.blocks.owned.len(), 0);
         slices.allocated = (self.statistics.allocated_objects, self.statistics.allocated_bytes);
         self.note_what_yields();
@@ -120,7 +120,7 @@ impl Heap {
         self.quarantine_unmarked();
         self.set_mark_phase(MarkPhase::Off);
         let slices = &mut self.trace.slices;
-        (slices.marks, slices.judges) = (false, false);
+        slices.stage = Stage::Sweeps;
         (slices.at, slices.walk) = (0, HeapWalk::default());
         self.note_what_yields();
     }
@@ -192,7 +192,7 @@ impl Heap {
         if begun.new_stamp == 0 {
             return;
         }
-        debug_assert!(begun.marks && !begun.judges, "what is half judged or swept cannot be left");
+        debug_assert!(begun.stage == Stage::Marks, "what is half judged or swept cannot be left");
         self.statistics.promoted_objects += survivors.young;
         self.statistics.marks_aborted += 1;
         self.mark_stack.clear();
