@@ -4,8 +4,8 @@
 //! heap from the run's options (`TALLY_*`, or the flags of `tally run`). It enters compiled code through a trampoline
 //! whose return address the walker knows as the bottom of the stack. Then it does the exit work: the leak check and
 //! the statistics. For a program that calls `exit`, an exit handler does the same work; the program's frames never
-//! return and count as gone. If one of the last finalizers calls `exit`, the work begins anew from there, and goes on
-//! with the finalizers that have not run.
+//! return and count as gone (`stack::ended`). If one of the last finalizers calls `exit`, the work begins anew from
+//! there, and goes on with the finalizers that have not run.
 //!
 //! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their
 //! threads end (`thread`); leaks found in them are reported then, and the process's exit status reflects them at its
@@ -25,6 +25,7 @@ use crate::module::registry::{self, ModuleError};
 use crate::program::options::RunOptions;
 use crate::program::statistics_report::sites::Sites;
 use crate::stack::coroutine::leave;
+use crate::stack::{ended, roots};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -228,7 +229,7 @@ pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, arg
     unsafe { *entry = 0 };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    match exit_work() {
+    match exit_work(Frames::Gone) {
         0 => status,
         work_status => work_status,
     }
@@ -250,7 +251,7 @@ pub fn entry_return() -> u64 {
 
 extern "C" fn at_exit() {
     EXITING.store(true, Ordering::Release);
-    let status = exit_work();
+    let status = exit_work(Frames::OnTheStack);
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.
         unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -278,9 +279,18 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
     before <= EXITS_MAX
 }
 
+/// The program's frames when its exit work begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frames {
+    /// `main` has returned.
+    Gone,
+    /// `exit` was called in one: they never return.
+    OnTheStack,
+}
+
 /// Runs the last finalizers, the leak check and the statistics, once. Returns the exit status that these and the
 /// ended threads require, or 0.
-fn exit_work() -> c_int {
+fn exit_work(frames: Frames) -> c_int {
     let ended_threads = ENDED_THREADS_STATUS.swap(0, Ordering::AcqRel);
     // SAFETY: [CONTEXT] this thread's context.
     let attached = unsafe { (*context::current()).heap };
@@ -297,6 +307,10 @@ fn exit_work() -> c_int {
     // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     heap.context_mut().exit_pc = 0;
+    if frames == Frames::OnTheStack {
+        ended::note(roots::newest_with_roots());
+        heap.note_landed();
+    }
     leave::leave(heap);
     // Finds overwritten bytes since zeal's last inspection.
     heap.inspect_all();
@@ -357,7 +371,7 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
 /// Prepares for a thread's end: if it is the main thread (`pthread_exit` in `main`), this is the program's exit.
 pub(crate) fn before_thread_end(heap: &mut Heap) {
     if std::ptr::eq(heap, MAIN_HEAP.load(Ordering::Acquire)) {
-        ENDED_THREADS_STATUS.fetch_max(exit_work(), Ordering::AcqRel);
+        ENDED_THREADS_STATUS.fetch_max(exit_work(Frames::OnTheStack), Ordering::AcqRel);
     }
 }
 

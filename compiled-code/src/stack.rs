@@ -5,6 +5,7 @@ pub(crate) mod bounds;
 pub(crate) mod coroutine;
 pub(crate) mod described_roots;
 pub(crate) mod diversion;
+pub(crate) mod ended;
 pub(crate) mod plain_root;
 pub mod reentry;
 pub mod root_listing;

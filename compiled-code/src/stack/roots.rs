@@ -13,6 +13,8 @@
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
 //! would be freed.
+//!
+//! Frames that `exit` has left have no roots any more (`ended`).
 
 mod guard;
 mod source;
@@ -25,6 +27,7 @@ use crate::module::root_table::How;
 use crate::stack::anchor::NO_CALL;
 use crate::stack::bounds;
 use crate::stack::diversion;
+use crate::stack::ended::Ended;
 use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
 use crate::stack::root_metadata;
@@ -164,15 +167,37 @@ pub(super) fn walk(
     from: Position,
     snapshot: &Snapshot,
     limit: usize,
-    visit: impl FnMut(&FrameRoot),
+    mut visit: impl FnMut(&FrameRoot),
 ) -> (StackVisit, Option<Position>) {
-    let mut stack = StackReader::new(from.registers.sp);
-    let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);
+    let ended = Ended::of_this_thread();
+    let walked = if ended.are_any() {
+        walk_beside(ended, from, snapshot, limit, &mut visit)
+    } else {
+        walk_all(from, snapshot, limit, visit)
+    };
     if let StackEnd::Paused { at } = walked.end {
         return (walked, Some(at));
     }
     check_end(walked.end);
     (walked, None)
+}
+
+#[inline(always)]
+fn walk_all(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&FrameRoot)) -> StackVisit {
+    let mut stack = StackReader::new(from.registers.sp);
+    visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit)
+}
+
+/// The same without the roots of frames that have ended. Apart from the other, which is spared a comparison for each root.
+#[cold]
+fn walk_beside(
+    ended: Ended,
+    from: Position,
+    snapshot: &Snapshot,
+    limit: usize,
+    visit: &mut dyn FnMut(&FrameRoot),
+) -> StackVisit {
+    walk_all(from, snapshot, limit, ended.left_out_of(visit))
 }
 
 /// Stops the process if a walk has not come to the bottom of the stack.
@@ -217,6 +242,7 @@ pub(super) fn walk_stopped(
     visit: impl FnMut(&FrameRoot),
 ) -> StackVisit {
     let mut stack = StackReader { low: registers.sp, high: bounds.end };
+    let visit = Ended::of_this_thread().left_out_of(visit);
     let visited = visit_stopped_stack(registers, |address| stack.read(address), &snapshot.frames, entries(), visit);
     check_end(visited.end);
     visited
@@ -252,6 +278,26 @@ fn refuse_foreign(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
     }
 }
 
+/// The stack pointer of the newest compiled frame with roots on the calling thread's stack.
+pub(crate) fn newest_with_roots() -> Option<u64> {
+    let snapshot = loaded::current();
+    let mut newest = None;
+    let mut at = Position::from(from_native_code());
+    loop {
+        match walk_all(at, &snapshot, 1, |root| _ = newest.get_or_insert(root.sp)).end {
+            StackEnd::Paused { at: next } if newest.is_none() => at = next,
+            _ => return newest,
+        }
+    }
+}
+
+/// Registers from which a walk begins in native code. No frame returns to 0: the first step is the unwinder's.
+#[inline(always)]
+fn from_native_code() -> Registers {
+    let here = 0_u64;
+    Registers { pc: 0, sp: &raw const here as u64 & !7, fp: 0, rbx: None }
+}
+
 /// Returns a function of a registered module that has a frame on the calling thread's stack, if there is one.
 ///
 /// # Errors
@@ -274,8 +320,7 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
     let Some(watched) = loaded::frames_of(module) else { return Ok(None) };
     let snapshot = loaded::current();
     let frames = Watching { all: &snapshot.frames, watched: &watched, seen: Cell::new(None) };
-    // No frame returns to 0: the first step is the unwinder's.
-    let here = Registers { pc: 0, sp: &raw const frames as u64 & !7, fp: 0, rbx: None };
+    let here = from_native_code();
     let mut stack = StackReader::new(here.sp);
     let walked = visit_thread_stack(here, |address| stack.read(address), &frames, entries(), |_| ());
     if let Some(frame) = frames.seen.get() {

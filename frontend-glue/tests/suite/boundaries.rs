@@ -2,6 +2,7 @@
 //! stack, the host that loads and unloads code. Promised in `docs/port/embedding.md`, for both plans: `program.rs` says how
 //! each test comes to run under either.
 
+mod after_exit;
 mod alloc_sites;
 mod anchors;
 mod callbacks;

@@ -121,8 +121,8 @@ pub struct Prompt {
     pub round_at: usize,
     /// Garbage that is not noted.
     pub passed_over: PassedOver,
-    /// The program has come back from `setjmp`, the second time perhaps, since a recount last asked: frames that `longjmp` skips
-    /// leave counts behind, which only a mark makes good.
+    /// The program has come back from `setjmp`, the second time perhaps, or has called `exit`, since a recount last asked: frames that
+    /// these leave keep their counts, which only a mark makes good.
     pub landed: bool,
     /// The touched objects, for a mark that works in slices.
     pub touched: Touched,

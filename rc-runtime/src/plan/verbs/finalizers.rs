@@ -138,8 +138,9 @@ impl Heap {
         }
     }
 
-    /// Notes that `setjmp` has returned, perhaps for the second time.
-    pub(crate) fn note_landed(&mut self) {
+    /// Notes that frames have ended without releasing what their roots counted: `setjmp` has returned, perhaps for the second
+    /// time, or `exit` was called.
+    pub fn note_landed(&mut self) {
         match self.plan() {
             Plan::Deferred | Plan::Trace => {}
             Plan::Prompt => self.prompt.landed = true,
