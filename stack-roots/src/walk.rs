@@ -394,6 +394,29 @@ mod tests {
         assert_eq!(walk, Walk { frames: 3, end: WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) } });
     }
 
+    /// A frame table that counts what it is asked.
+    struct Counting(FrameTable, std::cell::Cell<usize>);
+
+    impl Lookup for Counting {
+        fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
+            self.1.set(self.1.get() + 1);
+            self.0.lookup(pc)
+        }
+    }
+
+    #[test]
+    fn return_address_of_a_recursion_is_looked_up_once() {
+        let depth = 40;
+        let mut stack: Vec<u64> = (1..=depth).flat_map(|frame| [STACK + frame * 16, 0x1305]).collect();
+        stack.extend([STACK + depth * 16 + 16, ENTRY]);
+        let read = |address: u64| stack.get((address - STACK) as usize / 8).copied();
+        let table = Counting(table(), std::cell::Cell::default());
+        let walk = walk(at(0x1305, STACK - 8, STACK), read, &table, ENTRY, |_| ());
+        assert_eq!(walk.frames, depth as usize + 1);
+        assert!(matches!(walk.end, WalkEnd::Bottom { .. }), "{:?}", walk.end);
+        assert_eq!(table.1.get(), 1, "the frame is remembered by its return address");
+    }
+
     #[test]
     fn native_caller_ends_it_with_the_registers_there() {
         let stack = [0, 0, 0x1234, 0xbad];

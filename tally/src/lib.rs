@@ -142,6 +142,7 @@ mod resize;
 mod scope;
 mod type_builder;
 mod type_error;
+mod type_id;
 mod weak;
 mod weak_map;
 mod weak_set;
@@ -157,8 +158,9 @@ pub use limits::LimitScope;
 pub use open_object::OpenObject;
 pub use options::{HeapOptions, Plan};
 pub use scope::{Handle, Scope};
-pub use type_builder::{FieldKind, TypeBuilder, TypeId};
+pub use type_builder::{FieldKind, TypeBuilder};
 pub use type_error::TypeError;
+pub use type_id::TypeId;
 pub use why_alive::Holder;
 
 /// The result of [`Heap::last_report`].

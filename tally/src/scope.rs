@@ -9,7 +9,7 @@ use crate::field::Ref;
 use crate::global_handle::Global;
 use crate::heap_core::{Core, Inner};
 use crate::options::nanoseconds;
-use crate::type_builder::TypeId;
+use crate::type_id::TypeId;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Duration;

@@ -7,33 +7,11 @@
 use crate::finalizer::{self, Finalize, FinalizerScope};
 use crate::scope::Handle;
 use crate::type_error::TypeError;
+use crate::type_id::TypeId;
 use std::ffi::CString;
-use std::marker::PhantomData;
 use std::rc::Rc;
 use tally_heap::descriptor::{DescriptorFault, FinalizeOrder, RawDescriptor, SlotKind, TypeDescriptor};
 use tally_heap::type_registry;
-
-/// A registered type, on the thread that registered it.
-///
-/// ```
-/// use tally::TypeBuilder;
-///
-/// let node = TypeBuilder::new("Node", 16).reference("next", 0).register()?;
-/// assert_eq!(node.name(), "Node");
-/// # Ok::<(), tally::TypeError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TypeId {
-    pub(crate) id: tally_heap::TypeId,
-    thread: PhantomData<*const ()>,
-}
-
-impl TypeId {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        &self.id.info().name
-    }
-}
 
 /// How the words of a type's fields are read.
 ///
@@ -253,7 +231,7 @@ impl TypeBuilder {
         if let Some(finalize) = self.finalize {
             finalizer::enter(id.info().id, finalize);
         }
-        Ok(TypeId { id, thread: PhantomData })
+        Ok(TypeId::of(id))
     }
 
     fn offsets(&self, fields: &[(String, u64)], bytes: u64, part: &str) -> Result<Vec<u32>, TypeError> {

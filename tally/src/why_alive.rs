@@ -5,7 +5,7 @@
 
 use crate::field::Ref;
 use crate::scope::Scope;
-use crate::type_builder::TypeId;
+use crate::type_id::TypeId;
 use std::fmt;
 use std::ops::ControlFlow;
 use tally_heap::ObjectRef;

@@ -3,6 +3,7 @@
 /// What a program may say of its objects. Every plan decides by itself what it looks at and when, so nothing depends on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u32)]
+#[non_exhaustive]
 pub enum CollectorMode {
     /// The collector works in small steps.
     #[default]

@@ -1,7 +1,7 @@
 //! The programs in the documents are compiled and run, so that what a newcomer copies works.
 //!
 //! In a document the fenced blocks of C are read in order and joined until one has a `main`: that is a program, and it must
-//! run and leave nothing behind. Fenced blocks of IR that define a function must pass `tally verify`. Blocks after
+//! run and leave nothing behind. So must a fenced block of IR that has one; others that define a function must pass `tally verify`. Blocks after
 //! the last `main` are fragments that show a form; they are not run.
 //!
 //! Lines of `sh` blocks that begin with `tally`, `cargo xtask run` or `./` are run, too, in a folder of the document's: a file that
@@ -15,14 +15,27 @@ use std::path::Path;
 use std::process::Output;
 
 /// The documents whose programs are tried.
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "docs/use/tutorial.md", "docs/use/c-frontend.md", "docs/use/services.md", "docs/use/coroutines.md"];
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "docs/port/strategies.md",
+    "docs/use/c-frontend.md",
+    "docs/use/coroutines.md",
+    "docs/use/services.md",
+    "docs/use/tutorial.md",
+];
 
 /// A program found in a document.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
     ending: &'static str,
     text: String,
+}
+
+impl Program {
+    /// Whether it is whole; otherwise it is a part for the page's reader.
+    fn runs(&self) -> bool {
+        self.ending == "c" || self.text.contains("@main(")
+    }
 }
 
 /// Tries every program with the `tally` command given.
@@ -40,7 +53,7 @@ pub fn try_programs(tally: &Path) -> Result<(), Failure> {
         for (number, program) in programs.iter().enumerate() {
             let file = folder.join(format!("{stem}-{number}.{}", program.ending));
             std::fs::write(&file, &program.text).map_err(|error| failed(&file.display().to_string(), error))?;
-            let arguments: &[&str] = if program.ending == "c" { &["run", "--leak-check"] } else { &["verify"] };
+            let arguments: &[&str] = if program.runs() { &["run", "--leak-check"] } else { &["verify"] };
             process::must_succeed(process::command(tally).args(arguments).arg(&file))?;
         }
         let place = folder.join(&stem);

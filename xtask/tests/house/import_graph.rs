@@ -8,7 +8,7 @@ use crate::sources::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Crates of the project: their folder, and their name in paths.
-const CRATES: [(&str, &str); 7] = [
+const CRATES: [(&str, &str); 8] = [
     ("rc-runtime", "tally_heap"),
     ("cycle-detector", "tally_collector"),
     ("compiled-code", "tally_compiled"),
@@ -16,6 +16,7 @@ const CRATES: [(&str, &str); 7] = [
     ("frontend-glue", "tally_llvm"),
     ("aot-runtime", "tally"),
     ("heap-picture", "heap_picture"),
+    ("tally", "tally_gc"),
 ];
 /// Words before the name of an item.
 const ITEMS: [&str; 10] = ["fn", "struct", "enum", "trait", "type", "const", "static", "union", "mod", "macro_rules"];

@@ -10,8 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files that may stand in one ring.
 const FILES_MAX: usize = 4;
 /// The crates that are looked at.
-const CRATES: [&str; 7] =
-    ["rc-runtime", "cycle-detector", "compiled-code", "frontend-glue", "stack-roots", "aot-runtime", "heap-picture"];
+const CRATES: [&str; 8] = [
+    "rc-runtime",
+    "cycle-detector",
+    "compiled-code",
+    "frontend-glue",
+    "stack-roots",
+    "aot-runtime",
+    "heap-picture",
+    "tally",
+];
 /// Rooms of the plans, in any crate, and the room that two of them share.
 const ROOMS: [&str; 4] = ["plan/deferred", "plan/prompt", "plan/trace", SHARED];
 /// It may be named by plans, and names none.

@@ -60,7 +60,7 @@ pub struct Cascade {
     pub(super) release_stack: ReleaseStack,
     /// The object that went to wait last, and by its words those before it; 0 = none.
     waiting: u64,
-    /// Height of `estate` at which it did.
+    /// Height of `release_stack` at which it did.
     height: usize,
     /// Large objects among the waiting, innermost last.
     large: List<DyingLarge>,
