@@ -100,7 +100,7 @@ macro_rules! for_each_runtime_symbol {
             tally_zeal_words, "v(pplp)", leaf;
             tally_zeal_word, "v(plp)", leaf;
             tally_landed, "v()", leaf;
-            tally_lent_store, "v(p)", leaf;
+            tally_address_taken_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;
             tally_call_managed, "p(ppp)", safepoint;
             tally_stack_new, "p(pl)", safepoint;

@@ -14,12 +14,12 @@
 //! 816 handle_top, 824 handle_end                     where the next scoped handle goes, and the end of that room
 //!
 //! the deferred plan only:
-//! 120 lent_high  highest frame pointer of a frame that others may write to roots of
+//! 120 address_taken_high  highest frame pointer of a frame that others may write to roots of
 //!
 //! the prompt plan only:
 //! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
 //! 80 pending_top, 88 pending_end                     where the next pending object is noted, and the end of that room
-//! 96 lent      frames with address-taken roots
+//! 96 address_taken      frames with address-taken roots
 //! ```
 
 /// The state that a thread shares with compiled code; offsets are asserted below and again by the lowering.
@@ -53,14 +53,14 @@ pub struct Context {
     /// Prompt plan: end of the room for pending objects.
     pub(crate) pending_end: u64,
     /// Prompt plan: frames that others may write to roots of.
-    pub lent: u64,
+    pub address_taken: u64,
     /// Prompt plan: where the next write whose counts are put off is noted.
     pub(crate) postponed_top: u64,
     /// Prompt plan: end of the room for such.
     pub(crate) postponed_end: u64,
     /// Deferred plan: the highest frame pointer, since a walk of the stack looked last, of a frame that others may
     /// write to roots of.
-    pub lent_high: u64,
+    pub address_taken_high: u64,
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],
     /// Where the next scoped handle goes.
@@ -83,10 +83,10 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, pending) == PENDING as usize);
     assert!(std::mem::offset_of!(Context, pending_top) == 80);
     assert!(std::mem::offset_of!(Context, pending_end) == 88);
-    assert!(std::mem::offset_of!(Context, lent) == LENT as usize);
+    assert!(std::mem::offset_of!(Context, address_taken) == ADDRESS_TAKEN as usize);
     assert!(std::mem::offset_of!(Context, postponed_top) == POSTPONED_TOP as usize);
     assert!(std::mem::offset_of!(Context, postponed_end) == POSTPONED_END as usize);
-    assert!(std::mem::offset_of!(Context, lent_high) == LENT_HIGH as usize);
+    assert!(std::mem::offset_of!(Context, address_taken_high) == ADDRESS_TAKEN_HIGH as usize);
     assert!(std::mem::offset_of!(Context, handle_top) == 816);
     assert!(std::mem::offset_of!(Context, handle_end) == 824);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
@@ -105,14 +105,14 @@ pub const STAMP: u32 = 16;
 pub const POLL: u32 = 20;
 /// Byte offset of `pending`.
 pub const PENDING: u32 = 72;
-/// Byte offset of `lent`.
-pub const LENT: u32 = 96;
+/// Byte offset of `address_taken`.
+pub const ADDRESS_TAKEN: u32 = 96;
 /// Byte offset of `postponed_top`.
 pub const POSTPONED_TOP: u32 = 104;
 /// Byte offset of `postponed_end`.
 pub const POSTPONED_END: u32 = 112;
-/// Byte offset of `lent_high`.
-pub const LENT_HIGH: u32 = 120;
+/// Byte offset of `address_taken_high`.
+pub const ADDRESS_TAKEN_HIGH: u32 = 120;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
@@ -162,10 +162,10 @@ impl Default for Context {
             pending: 0,
             pending_top: 0,
             pending_end: 0,
-            lent: 0,
+            address_taken: 0,
             postponed_top: 0,
             postponed_end: 0,
-            lent_high: 0,
+            address_taken_high: 0,
             free: [0; FREE_CLASSES],
             handle_top: 0,
             handle_end: 0,

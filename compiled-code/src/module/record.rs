@@ -92,7 +92,7 @@ pub const OWN_ROOT: &str = "tally.";
 pub const SHADOW_ROOT: &str = "tally.counted.";
 
 /// Bit of a root's id: other functions than its own may have its address, and store to it.
-pub const LENT_ROOT: u64 = 1;
+pub const ADDRESS_TAKEN_ROOT: u64 = 1;
 
 /// Bit of a root's id: its `how` is no descriptor, but what a callback of `tally_trace_with` understands.
 pub const METADATA_ROOT: u64 = 2;
@@ -100,8 +100,8 @@ pub const METADATA_ROOT: u64 = 2;
 /// Bit of a module record's flags: bit 1 of its roots' ids is [`METADATA_ROOT`].
 pub const MODULE_FLAG_METADATA: u32 = 32;
 
-/// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots record
-/// themselves in `Context::lent_high`.
+/// Bit of a module record's flags: bit 0 of its roots' ids is [`ADDRESS_TAKEN_ROOT`], and frames with such roots record
+/// themselves in `Context::address_taken_high`.
 pub const MODULE_FLAG_LENDS: u32 = 2;
 
 /// Bit of a module record's flags: the module calls `tally_get_statistics`, so heaps count their allocations from the

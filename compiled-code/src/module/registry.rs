@@ -312,7 +312,7 @@ fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
     let plan = Plan::of_module_flags(record.flags & !others).ok_or_else(|| {
         format!(
             "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_TRACE:#x} (trace plan), \
-             {MODULE_FLAG_LENDS:#x} (lent roots), {MODULE_FLAG_COUNTS:#x} (objects are counted), \
+             {MODULE_FLAG_LENDS:#x} (address-taken roots), {MODULE_FLAG_COUNTS:#x} (objects are counted), \
              {MODULE_FLAG_STATEPOINTS:#x} (statepoints), {MODULE_FLAG_METADATA:#x} (metadata of roots) and \
              {MODULE_FLAG_BARRIERS:#x} (barriers) are known",
             record.flags

@@ -68,8 +68,8 @@ pub(crate) struct Record {
     is_deep: Cell<bool>,
     /// What AddressSanitizer keeps for it while it is stopped.
     fake_frames: Cell<*mut c_void>,
-    lent: Cell<u64>,
-    lent_high: Cell<u64>,
+    address_taken: Cell<u64>,
+    address_taken_high: Cell<u64>,
     /// Where scoped handles ended when it was last entered; when it waits, where they ended when it was left.
     handle_top: Cell<u64>,
     shadow: Cell<u64>,
@@ -135,8 +135,8 @@ impl Record {
             lends: Cell::new(false),
             is_deep: Cell::new(false),
             fake_frames: Cell::new(ptr::null_mut()),
-            lent: Cell::new(0),
-            lent_high: Cell::new(0),
+            address_taken: Cell::new(0),
+            address_taken_high: Cell::new(0),
             handle_top: Cell::new(0),
             shadow: Cell::new(0),
             low: bounds.start,

@@ -8,7 +8,7 @@
 //! The collector asks through [`RootSource`](tally_collector::root_source::RootSource). A flip's walk of a deep stack pauses after some frames and goes on in
 //! slices: `diversion` ensures that the walk visits a frame before the program comes back to it. The program must not
 //! store to a root of a waiting frame through a pointer either: frames that *lend* roots record themselves in the
-//! context (`Context::lent_high`), and all frames down to the last of them are visited at once.
+//! context (`Context::address_taken_high`), and all frames down to the last of them are visited at once.
 //!
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native
 //! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
@@ -21,7 +21,7 @@ mod source;
 
 use crate::arch::untabled_thread_start;
 use crate::module::loaded::{self, Snapshot};
-use crate::module::record::LENT_ROOT;
+use crate::module::record::ADDRESS_TAKEN_ROOT;
 use crate::module::registry::text;
 use crate::module::root_table::How;
 use crate::stack::anchor::NO_CALL;
@@ -72,7 +72,7 @@ struct Rest {
     /// The newest frame not visited; the return into it is diverted.
     at: Position,
     /// Stack pointer of the oldest frame so far that lends a root.
-    lent: u64,
+    address_taken: u64,
 }
 
 impl Drop for StackRoots {
@@ -108,16 +108,16 @@ impl StackRoots {
     }
 
     /// Ends the walk, or makes it wait at a frame for the program to come back there.
-    fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> Headway {
+    fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, address_taken: u64) -> Headway {
         match rest {
             Some(at) => {
                 diversion::divert(heap, &at.registers, at.pair);
-                self.rest = Some(Rest { at, lent });
+                self.rest = Some(Rest { at, address_taken });
                 Headway::Some
             }
             None => {
-                let lent_high = &mut heap.context_mut().lent_high;
-                *lent_high = lent.max(*lent_high);
+                let address_taken_high = &mut heap.context_mut().address_taken_high;
+                *address_taken_high = address_taken.max(*address_taken_high);
                 Headway::Done
             }
         }
@@ -129,15 +129,15 @@ impl StackRoots {
         heap: &mut Heap,
         from: Position,
         limit: usize,
-        lent: &mut u64,
+        address_taken: &mut u64,
         into: &mut RootList,
     ) -> Option<Position> {
         let snapshot = &*self.snapshot;
         let mut slots = 0;
         let (visited, rest) = walk(from, snapshot, limit, |root| {
             slots += 1;
-            if root.id & LENT_ROOT != 0 {
-                *lent = root.sp.max(*lent);
+            if root.id & ADDRESS_TAKEN_ROOT != 0 {
+                *address_taken = root.sp.max(*address_taken);
             }
             snapshot.visit_root(root, |object| take(heap, object, into, &|| snapshot.describe(root)));
         });

@@ -7,7 +7,7 @@
 //! the highest so far:
 //!
 //! ```text
-//!   context.lent_high = max(context.lent_high, frame pointer)
+//!   context.address_taken_high = max(context.address_taken_high, frame pointer)
 //! ```
 //!
 //! The flip itself visits the frames up to that. Nothing is undone when the function ends, in any way: each walk
@@ -17,21 +17,21 @@
 //!
 //! Inlined, the note is about the frame that the slot lies in then.
 
-use super::count::is_lent;
+use super::count::is_address_taken;
 use super::roots::Root;
 use super::runtime::{ContextAccess, context_field, declare};
 use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Opcode, Value};
-use tally_compiled::module::record::LENT_ROOT;
-use tally_heap::context::LENT_HIGH;
+use tally_compiled::module::record::ADDRESS_TAKEN_ROOT;
+use tally_heap::context::ADDRESS_TAKEN_HIGH;
 
 /// Marks the roots that `function` lends, and lets it note its frame if there are any.
 pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees, function: Value, roots: &mut [Root]) {
     let mut lends = false;
-    for root in roots.iter_mut().filter(|root| is_lent(callees, root)) {
-        root.id |= LENT_ROOT;
+    for root in roots.iter_mut().filter(|root| is_address_taken(callees, root)) {
+        root.id |= ADDRESS_TAKEN_ROOT;
         lends = true;
     }
     if !lends {
@@ -42,7 +42,7 @@ pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees,
     let find = module.intrinsic("llvm.frameaddress", &[module.pointer()]);
     let frame = builder.call(find.value_type(), find, &[builder.i32(0)]);
     let frame = builder.cast(Opcode::LLVMPtrToInt, frame, module.integer(64));
-    let field = context_field(builder, context, LENT_HIGH);
+    let field = context_field(builder, context, ADDRESS_TAKEN_HIGH);
     let highest = builder.load(module.integer(64), field);
     let larger = module.intrinsic("llvm.umax", &[module.integer(64)]);
     let highest = builder.call(larger.value_type(), larger, &[highest, frame]);

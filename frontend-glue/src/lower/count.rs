@@ -43,7 +43,7 @@ pub(super) use inlined_leaves::{inline_marked, put_in_place as put_leaves_in_pla
 use out_parameters::OutParameters;
 pub use patterns::Patterns;
 pub use remark::{Remark, Saving};
-pub(super) use slots::is_lent;
+pub(super) use slots::is_address_taken;
 
 use super::LowerOptions;
 use super::descriptor::{OneWord, PairReading, RootWord};
@@ -171,7 +171,7 @@ impl Counts {
             // LLVM may take the value of a shadow before a call of setjmp for its value after it.
             counted.words.fill(None);
         }
-        let lends = |root: &Root| slots::is_lent(callees, root) && !self.out_parameters.lead_to(root);
+        let lends = |root: &Root| slots::is_address_taken(callees, root) && !self.out_parameters.lead_to(root);
         let lends = roots.iter().any(lends);
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
         let (operations, facts, asked) = (&self.operations, &self.facts, &asked);

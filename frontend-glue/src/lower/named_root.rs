@@ -1,7 +1,7 @@
 //! The names of a root: its id in stack maps, and the texts beside the id in the module's record.
 
 use stack_roots::STATE_ID;
-use tally_compiled::module::record::{LENT_ROOT, METADATA_ROOT};
+use tally_compiled::module::record::{ADDRESS_TAKEN_ROOT, METADATA_ROOT};
 
 /// The name of one root, for the record and the lowering's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,13 +23,13 @@ pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     // The bits are set for roots that are lent, or whose metadata is no descriptor. With them or without them the id is none of those that mean something else.
-    (hash & !(LENT_ROOT | METADATA_ROOT)).clamp(4, STATE_ID - 7)
+    (hash & !(ADDRESS_TAKEN_ROOT | METADATA_ROOT)).clamp(4, STATE_ID - 7)
 }
 
 #[cfg(test)]
 mod tests {
     use super::root_id;
-    use tally_compiled::module::record::{LENT_ROOT, METADATA_ROOT};
+    use tally_compiled::module::record::{ADDRESS_TAKEN_ROOT, METADATA_ROOT};
 
     #[test]
     fn ids_tell_roots_apart_and_are_never_zero() {
@@ -42,7 +42,7 @@ mod tests {
             root_id("m", "fa", "", 0),
         ];
         for (index, id) in ids.iter().enumerate() {
-            assert!(*id != 0 && *id & (LENT_ROOT | METADATA_ROOT) == 0);
+            assert!(*id != 0 && *id & (ADDRESS_TAKEN_ROOT | METADATA_ROOT) == 0);
             assert!(!ids[..index].contains(id));
         }
         assert_eq!(ids[0], root_id("m", "f", "a", 0));

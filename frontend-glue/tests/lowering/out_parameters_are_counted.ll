@@ -2,8 +2,8 @@
 ; and releases what it replaces. Nothing is named to the runtime, nothing settled at safepoints, and what the root holds is released
 ; where its frame ends. A function that also gets an address of other memory names its stores, and so does one that calls setjmp.
 ; OPTIONS: plan=refcount-prompt patterns=all operations
-; TOTAL-COUNT-2: call void @tally_lent_store(
-; TOTAL-NOT: call void @tally_lent_store(
+; TOTAL-COUNT-2: call void @tally_address_taken_store(
+; TOTAL-NOT: call void @tally_address_taken_store(
 ; CHECK: define ptr @owner(
 ; CHECK: store ptr null, ptr %one
 ; CHECK-NOT: tally.count.settle
@@ -20,7 +20,7 @@
 ; CHECK: define void @mixes(
 ; CHECK: call void @tally.count.settle(
 ; CHECK: define internal void @stores_anywhere(
-; CHECK: call void @tally_lent_store(ptr %out)
+; CHECK: call void @tally_address_taken_store(ptr %out)
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @tally_new(ptr)
 declare ptr @malloc(i64) nounwind "gc-leaf-function"

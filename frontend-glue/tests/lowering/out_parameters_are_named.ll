@@ -2,8 +2,8 @@
 ; the runtime, and the frame counts as none that lends (96 is `Context::lent`). One whose address a callee keeps, or that goes to another
 ; module, is lent.
 ; OPTIONS: plan=refcount-prompt patterns=all operations
-; TOTAL-COUNT-2: call void @tally_lent_store(
-; TOTAL-NOT: call void @tally_lent_store(
+; TOTAL-COUNT-2: call void @tally_address_taken_store(
+; TOTAL-NOT: call void @tally_address_taken_store(
 ; CHECK: define ptr @owner(
 ; CHECK-NOT: call void @tally.count.lend()
 ; CHECK: define ptr @lender(

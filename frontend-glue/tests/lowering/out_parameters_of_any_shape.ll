@@ -1,8 +1,8 @@
 ; Roots of any shape whose address goes to gc functions with safepoints: the frame does not lend. A callee that only reads names nothing;
 ; one that writes names each word that it writes, and none of a clearing. Writes of more words than are named, and atomic ones, lend.
 ; OPTIONS: plan=refcount-prompt patterns=all operations
-; TOTAL-COUNT-4: call void @tally_lent_store(
-; TOTAL-NOT: call void @tally_lent_store(
+; TOTAL-COUNT-4: call void @tally_address_taken_store(
+; TOTAL-NOT: call void @tally_address_taken_store(
 ; CHECK: define void @owner_of_what_is_read(
 ; CHECK-NOT: call void @tally.count.lend()
 ; CHECK: define void @owner_of_what_is_written(
@@ -12,20 +12,20 @@
 ; CHECK: define void @lender_of_what_is_exchanged(
 ; CHECK: call void @tally.count.lend()
 ; CHECK: define internal i64 @reads(
-; CHECK-NOT: call void @tally_lent_store(
+; CHECK-NOT: call void @tally_address_taken_store(
 ; CHECK: define internal void @writes_parts(
 ; CHECK: [[WORD:%.*]] = getelementptr %Value, ptr %out, i64 0, i32 1
 ; CHECK-NEXT: store i64 %bits, ptr [[WORD]]
-; CHECK-NEXT: call void @tally_lent_store(ptr [[WORD]])
+; CHECK-NEXT: call void @tally_address_taken_store(ptr [[WORD]])
 ; CHECK: store i32 1, ptr %out
-; CHECK-NEXT: call void @tally_lent_store(ptr %out)
+; CHECK-NEXT: call void @tally_address_taken_store(ptr %out)
 ; CHECK: define internal void @writes_all(
 ; CHECK: call void @llvm.memcpy{{.*}}(ptr %out, ptr %from, i64 16, i1 false)
-; CHECK-NEXT: call void @tally_lent_store(ptr %out)
+; CHECK-NEXT: call void @tally_address_taken_store(ptr %out)
 ; CHECK-NEXT: [[SECOND:%.*]] = getelementptr inbounds i8, ptr %out, i64 8
-; CHECK-NEXT: call void @tally_lent_store(ptr [[SECOND]])
+; CHECK-NEXT: call void @tally_address_taken_store(ptr [[SECOND]])
 ; CHECK: define internal void @clears(
-; CHECK-NOT: call void @tally_lent_store(
+; CHECK-NOT: call void @tally_address_taken_store(
 ; CHECK: ret void
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

@@ -2,8 +2,8 @@
 ; named. Where such a helper calls a gc function, its stores are named; where its caller may be linked to another body, or the address
 ; is kept, the frame lends.
 ; OPTIONS: plan=refcount-prompt patterns=all operations
-; TOTAL-COUNT-1: call void @tally_lent_store(
-; TOTAL-NOT: call void @tally_lent_store(
+; TOTAL-COUNT-1: call void @tally_address_taken_store(
+; TOTAL-NOT: call void @tally_address_taken_store(
 ; CHECK: define ptr @owner(
 ; CHECK-NOT: call void @tally.count.lend()
 ; CHECK: define ptr @owner_of_many(

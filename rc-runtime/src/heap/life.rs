@@ -137,9 +137,9 @@ impl Heap {
         assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
         // Frames that lend roots may have been entered before the thread had a heap.
         // SAFETY: [CONTEXT] this thread's context.
-        let &Context { lent, lent_high, .. } = unsafe { &*thread };
+        let &Context { address_taken, address_taken_high, .. } = unsafe { &*thread };
         let context = self.context_mut();
-        (context.lent, context.lent_high) = (lent, lent_high);
+        (context.address_taken, context.address_taken_high) = (address_taken, address_taken_high);
         self.move_context(thread);
         // SAFETY: [CONTEXT] this thread's context; the anchor's four words lie one after the other.
         let anchor = unsafe { (&raw mut (*thread).exit_pc).cast() };
@@ -159,9 +159,9 @@ impl Heap {
         if !std::ptr::eq(thread, own) {
             at_work::attached(Places::NONE);
             // Frames may be there that lend roots.
-            let &mut Context { lent, lent_high, .. } = self.context_mut();
+            let &mut Context { address_taken, address_taken_high, .. } = self.context_mut();
             // SAFETY: the context we just moved out of.
-            unsafe { *thread = Context { lent, lent_high, ..Context::default() } };
+            unsafe { *thread = Context { address_taken, address_taken_high, ..Context::default() } };
         }
     }
 

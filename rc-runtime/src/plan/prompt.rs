@@ -72,7 +72,7 @@ pub struct Prompt {
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
     /// Stores through out-parameters.
-    pub lent: AddressTaken,
+    pub address_taken: AddressTaken,
     /// When drains looked for what others have stored to roots.
     address_taken_walk: AddressTakenWalk,
     /// So many drains take the whole way after the next that is tried quickly and comes to no end.

@@ -74,7 +74,7 @@ impl ModelStacks {
     }
 
     /// The slots to which other frames may store: of the running stack, and of `waiting` ones if that is wished for.
-    pub fn lent_slots(&self, waiting: bool) -> Vec<FrameSlot> {
+    pub fn address_taken_slots(&self, waiting: bool) -> Vec<FrameSlot> {
         let mut found = Vec::new();
         let mut add = |above: usize, frames: &[ModelFrame]| {
             for (frame, lending) in frames.iter().enumerate().filter(|(_, frame)| frame.lends) {

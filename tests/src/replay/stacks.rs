@@ -73,10 +73,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
                 }
             }
             StackOp::Lent { slot, from } => {
-                let lent = self.model.stacks.lent_slots(self.heap.stores_to_waiting());
-                if !lent.is_empty() {
+                let address_taken = self.model.stacks.address_taken_slots(self.heap.stores_to_waiting());
+                if !address_taken.is_empty() {
                     let target = from.and_then(|from| self.register(from));
-                    self.store_in_frame(lent[slot as usize % lent.len()], target);
+                    self.store_in_frame(address_taken[slot as usize % address_taken.len()], target);
                 }
             }
             StackOp::Recurse { count, object } => {

@@ -183,9 +183,9 @@ fn a_result_gets_its_count_after_the_drain_at_the_return() {
 
 /// A store through a root's address is counted at its frame's next safepoint; until then cycles are not judged without it.
 #[test]
-fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
+fn a_ring_that_only_an_address_taken_root_holds_survives_batches_and_rounds() {
     for level in LEVELS {
-        let output = run_prompt(&["--opt", level], "lent_root.c", &[]);
+        let output = run_prompt(&["--opt", level], "address_taken_root.c", &[]);
         assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "42\n"), "{}", describe(&output));
     }
 }
@@ -247,7 +247,7 @@ fn drains_below_many_frames_that_lend_roots_walk_them_now_and_then() {
 
 /// The same where each safepoint of few frames recounts the heap.
 #[test]
-fn lent_roots_are_counted_as_they_should_in_zeal() {
+fn address_taken_roots_are_counted_as_they_should_in_zeal() {
     for how in ["native", "memory", "module", "tagged", "aggregate"] {
         let output = lending_frames(&["--opt", "2", "--zeal"], &[how, "50", "4"]);
         let right = (output.status.code(), text(&output).as_str()) == (Some(0), "0\n");
@@ -294,7 +294,7 @@ fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
 /// once, at every level, whatever is saved.
 #[test]
 fn what_leaves_and_held_parameters_let_go_of_dies_when_it_should() {
-    let right = "10 11 cleared 20 moved on 21 results 30 31 \n40 41 loop 50 51 held\n60 61 62 63 not held 70 lent\n\
+    let right = "10 11 cleared 20 moved on 21 results 30 31 \n40 41 loop 50 51 held\n60 61 62 63 not held 70 address_taken\n\
                  80 81 walk 90 91 ways\n";
     let ways = LEVELS.iter().flat_map(|&level| {
         [&[][..], &["--pause-goal", "1ms"], &["--zeal"]].map(|more| [&["--opt", level], more].concat())

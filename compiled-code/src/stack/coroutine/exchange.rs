@@ -10,8 +10,8 @@ impl Record {
     #[inline(always)]
     pub(super) fn stops(&self, heap: &mut Heap) {
         let context = heap.context_mut();
-        self.lent.set(context.lent);
-        self.lent_high.set(context.lent_high);
+        self.address_taken.set(context.address_taken);
+        self.address_taken_high.set(context.address_taken_high);
         if !self.has_run.get() {
             self.note_ran();
         }
@@ -21,8 +21,8 @@ impl Record {
     #[inline(always)]
     pub(super) fn is_left(&self, heap: &mut Heap) {
         self.shadow.set(shadow_stack::leave_stack(self.bounds()));
-        if self.lent.get() != 0 || heap.has_lent_stores() {
-            frames::lay_down_lent(heap, self);
+        if self.address_taken.get() != 0 || heap.has_address_taken_stores() {
+            frames::lay_down_address_taken(heap, self);
         }
     }
 
@@ -52,8 +52,8 @@ impl Record {
             refuse("a stack goes on while a scope of handles is open that was opened on another; close it first");
         }
         self.handle_top.set(context.handle_top);
-        context.lent = self.lent.get();
-        context.lent_high = self.lent_high.get();
+        context.address_taken = self.address_taken.get();
+        context.address_taken_high = self.address_taken_high.get();
         set_current(Some(self));
         if self.shadow.get() != 0 {
             shadow_stack::enter_stack(self.shadow.take());

@@ -9,7 +9,7 @@
 //! Under the prompt plan it is laid down when it is left: no drain may overlook what such a store has put there.
 
 use super::{Record, State, deep, memory, stopped};
-use crate::module::record::LENT_ROOT;
+use crate::module::record::ADDRESS_TAKEN_ROOT;
 use crate::stack::roots::{StackRoots, anchor, is_ours, walk_stopped};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Registers;
@@ -91,7 +91,7 @@ pub(crate) fn slots_not_laid_down(roots: &mut StackRoots, heap: &Heap) -> Vec<(u
 
 /// Prompt plan: the stack is left while other frames may have stored to its roots, and counted nothing.
 #[cold]
-pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
+pub(super) fn lay_down_address_taken(heap: &mut Heap, record: &Record) {
     if !heap.frames_count() {
         return;
     }
@@ -101,7 +101,7 @@ pub(super) fn lay_down_lent(heap: &mut Heap, record: &Record) {
     if !heap.lay_down(record.its_object(), &held.counted, &held.copied) {
         super::refuse("no memory to note what a stack holds that is left");
     }
-    heap.end_lent_stores();
+    heap.end_address_taken_stores();
     record.lends.set(true);
     // It has not stopped yet: its stack pointer is that of the last time.
     is_laid_down(record);
@@ -121,7 +121,7 @@ pub(super) fn take_up(heap: &mut Heap, record: &Record) {
                 slots.push(slot);
             }
         });
-        slots.into_iter().for_each(|slot| heap.note_lent_store(slot, sp));
+        slots.into_iter().for_each(|slot| heap.note_address_taken_store(slot, sp));
     }
     heap.take_up(record.its_object());
 }
@@ -146,7 +146,7 @@ impl StackRoots {
         heap.statistics.roots_walked += slots.len() as u64;
         let all_alike = !heap.frames_count();
         for (slot, is_counted, id) in slots {
-            held.lends |= id & LENT_ROOT != 0;
+            held.lends |= id & ADDRESS_TAKEN_ROOT != 0;
             let into = if is_counted || all_alike { &mut held.counted } else { &mut held.copied };
             let name = || match self.snapshot.roots.get(id) {
                 Some(named) => format!("root `{}` of function `{}` on a stopped stack", named.name, named.function),

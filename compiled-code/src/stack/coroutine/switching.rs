@@ -182,8 +182,8 @@ extern "C" fn tally_stack_finished(value: u64) -> ! {
     let to = waiting_for_this(heap);
     from.state.set(State::Finished);
     from.forget_ran();
-    if heap.has_lent_stores() {
-        heap.end_lent_stores();
+    if heap.has_address_taken_stores() {
+        heap.end_address_taken_stores();
     }
     let memory = from.memory.take();
     diversion::stack_ends(from.bounds());

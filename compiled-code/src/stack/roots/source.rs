@@ -29,11 +29,11 @@ impl RootSource for StackRoots {
         let limit = if may_pause { frames } else { usize::MAX };
         let from = Position { is_active: may_pause, ..Position::from(registers) };
         // Frames that lend roots from here on will record themselves again.
-        let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
-        let mut lent = 0;
-        let mut rest = self.walk(heap, from, limit, &mut lent, into);
-        while let Some(at) = rest.filter(|at| at.registers.sp <= lent_before) {
-            rest = self.walk(heap, at, limit, &mut lent, into);
+        let address_taken_before = std::mem::take(&mut heap.context_mut().address_taken_high);
+        let mut address_taken = 0;
+        let mut rest = self.walk(heap, from, limit, &mut address_taken, into);
+        while let Some(at) = rest.filter(|at| at.registers.sp <= address_taken_before) {
+            rest = self.walk(heap, at, limit, &mut address_taken, into);
         }
         let mut slots = 0;
         let visit = |slot: u64, meta| {
@@ -48,11 +48,11 @@ impl RootSource for StackRoots {
             shadow_stack::stop_at_lost_frames();
         }
         heap.statistics.roots_walked += slots;
-        self.leave_off(heap, rest, lent)
+        self.leave_off(heap, rest, address_taken)
     }
 
     fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
-        let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
+        let Some(Rest { at, mut address_taken }) = self.rest.take() else { return Headway::Done };
         let here = 0_u64;
         let is_gone = std::mem::take(&mut self.program_ran)
             && diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
@@ -65,11 +65,11 @@ impl RootSource for StackRoots {
             return Headway::Cut;
         }
         self.refresh();
-        let rest = self.walk(heap, at, frames, &mut lent, into);
+        let rest = self.walk(heap, at, frames, &mut address_taken, into);
         if rest.is_none() {
             diversion::lift_guard();
         }
-        self.leave_off(heap, rest, lent)
+        self.leave_off(heap, rest, address_taken)
     }
 
     fn has_rest(&self) -> bool {

@@ -87,7 +87,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
     heap.prompt.for_each_dying_reference(|target| *recount.from_heap.entry(target).or_default() += 1);
     let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
     heap.for_each_host_reference(&mut held);
-    heap.services.held_by_counts().chain(heap.prompt.lent.held()).for_each(&mut held);
+    heap.services.held_by_counts().chain(heap.prompt.address_taken.held()).for_each(&mut held);
     heap.for_each_global_reference(|root, _| held(root));
     if let Some(lost) = recount.from_heap.keys().chain(recount.from_roots.keys()).find(|&root| !alive.contains(root)) {
         return Err(wrong("ROOT", format!("a root, or a dying object, holds {lost:?}, which is not live")));

@@ -14,12 +14,12 @@
 use crate::llvm::{Builder, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::runtime::context_field;
-use tally_heap::context::LENT;
+use tally_heap::context::ADDRESS_TAKEN;
 
 /// Changes the counter in front of `place`.
 pub(super) fn change(builder: &Builder, context: ContextAccess, place: Value, begins: bool) {
     builder.before(place);
-    let field = context_field(builder, context, LENT);
+    let field = context_field(builder, context, ADDRESS_TAKEN);
     let frames = builder.load(builder.module().integer(64), field);
     let change = builder.i64(if begins { 1 } else { u64::MAX });
     let changed = builder.binary(Opcode::LLVMAdd, frames, change);

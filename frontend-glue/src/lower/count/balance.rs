@@ -257,13 +257,13 @@ impl Checker<'_> {
                 }
             }
             Operation::Lend | Operation::Unlend => {
-                if state.lent == (operation == Operation::Lend) {
+                if state.address_taken == (operation == Operation::Lend) {
                     self.blame(
                         at,
                         "the frame is announced twice as one whose roots others may write to, or not at all",
                     );
                 }
-                state.lent = operation == Operation::Lend;
+                state.address_taken = operation == Operation::Lend;
             }
             Operation::Drain => {
                 state.fallen = false;

@@ -7,7 +7,7 @@
 //! Such a store counts nothing, and the stored object may be at zero when the callee's safepoint drains
 //! (`address_taken`). But every function that gets the address is known, and only loads, stores, compares and passes
 //! it on to others of that kind. Where these functions get no other address, each store counts like a write of a field
-//! (`closed`). Elsewhere the slot may be no root, so the store is reported to the runtime (`tally_lent_store`), which
+//! (`closed`). Elsewhere the slot may be no root, so the store is reported to the runtime (`tally_address_taken_store`), which
 //! holds the reference for the slot. Either way no search is necessary, and the frame does not count as lending.
 //! Without that each drain walked the stack: 32,000 frames deep, a program took 34 s.
 //!
@@ -24,7 +24,7 @@ mod closed;
 mod silent;
 
 use super::facts::Facts;
-use super::slots::{is_lent, is_told_nobody};
+use super::slots::{is_address_taken, is_told_nobody};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{Call, Position};
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, TypeKind, Value};
@@ -70,18 +70,20 @@ impl OutParameters {
         rooted: &[(Value, Vec<Root>)],
     ) -> OutParameters {
         let mut silence = Silence::of(callees, managed);
-        let lent: Vec<&Root> =
-            rooted.iter().flat_map(|(_, roots)| roots).filter(|root| is_lent(callees, root)).collect();
-        let (silent, lent): (Vec<&Root>, Vec<&Root>) = lent.into_iter().partition(|root| silence.surrounds(root.slot));
-        let lent: Vec<(Value, Uses)> = lent.into_iter().map(|root| (root.slot, Uses::of_root(callees, root))).collect();
-        let parameters = uses_of_parameters(callees, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
+        let address_taken: Vec<&Root> =
+            rooted.iter().flat_map(|(_, roots)| roots).filter(|root| is_address_taken(callees, root)).collect();
+        let (silent, address_taken): (Vec<&Root>, Vec<&Root>) =
+            address_taken.into_iter().partition(|root| silence.surrounds(root.slot));
+        let address_taken: Vec<(Value, Uses)> =
+            address_taken.into_iter().map(|root| (root.slot, Uses::of_root(callees, root))).collect();
+        let parameters = uses_of_parameters(callees, address_taken.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
         let fits = |uses: &Uses| uses.fit && uses.passed_as.iter().all(|parameter| parameters[parameter].fit);
-        let lent: Vec<(Value, Uses)> = lent.into_iter().filter(|(_, uses)| fits(uses)).collect();
-        let closed = Closed::among(callees, managed, &lent, &parameters);
-        let (writes, functions) = closed.count_stores(builder, &lent, &parameters);
+        let address_taken: Vec<(Value, Uses)> = address_taken.into_iter().filter(|(_, uses)| fits(uses)).collect();
+        let closed = Closed::among(callees, managed, &address_taken, &parameters);
+        let (writes, functions) = closed.count_stores(builder, &address_taken, &parameters);
         facts.forget_quiet(functions);
         let (mut reached, mut named) = (HandleSet::default(), HandleSet::default());
-        let open = lent.iter().filter(|(slot, _)| !closed.slots.contains(slot));
+        let open = address_taken.iter().filter(|(slot, _)| !closed.slots.contains(slot));
         let mut queue: Vec<Value> = open.flat_map(|(_, uses)| uses.passed_as.clone()).collect();
         while let Some(parameter) = queue.pop() {
             if reached.insert(parameter) {
@@ -90,7 +92,8 @@ impl OutParameters {
                 uses.stores.iter().filter(|&&store| named.insert(store)).for_each(|&store| name(builder, store));
             }
         }
-        let slots = lent.into_iter().map(|(slot, _)| slot).chain(silent.into_iter().map(|root| root.slot)).collect();
+        let slots =
+            address_taken.into_iter().map(|(slot, _)| slot).chain(silent.into_iter().map(|root| root.slot)).collect();
         OutParameters { slots, counted: closed.slots, writes }
     }
 
@@ -266,11 +269,11 @@ fn name(builder: &Builder, write: Value) {
     let calls = write.function().users().filter_map(Value::as_call);
     calls.for_each(|call| call.remove_attribute(Position::Function, "memory"));
     let behind = write.next_instruction().expect("a write is no terminator");
-    let lent_store = declare(builder.module(), "tally_lent_store");
+    let address_taken_store = declare(builder.module(), "tally_address_taken_store");
     let (address, bytes) = written(write).expect("its size was looked at");
     builder.before_with_location_of(behind, write);
     for offset in (0..bytes).step_by(8) {
         let word = builder.offset(address, offset);
-        builder.call(lent_store.value_type(), lent_store, &[word]);
+        builder.call(address_taken_store.value_type(), address_taken_store, &[word]);
     }
 }

@@ -4,7 +4,7 @@
 //! Without this every safepoint settles every root: a function of a hundred tagged variables and eighty calls became
 //! seven thousand pieces of code, which LLVM optimised for nine seconds.
 
-use super::slots::is_lent;
+use super::slots::is_address_taken;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleMap, Opcode, Value};
 use crate::lower::bit_set::BitSet;
@@ -58,7 +58,7 @@ impl<'a> PrivateRoots<'a> {
         for root in settled {
             if returns_twice {
                 found.counting.insert(root);
-            } else if !is_lent(callees, &roots[root]) {
+            } else if !is_address_taken(callees, &roots[root]) {
                 found.number_of.insert(roots[root].slot, root);
                 found.private.insert(root);
             }

@@ -62,7 +62,7 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
 }
 
 /// Whether other functions may have the root's address, and write to it.
-pub(in crate::lower) fn is_lent(callees: &Callees, root: &Root) -> bool {
+pub(in crate::lower) fn is_address_taken(callees: &Callees, root: &Root) -> bool {
     let is_known =
         |user: Value| user.is(Opcode::LLVMCall) && user.as_call().is_some_and(|it| is_told_nobody(callees.of_call(it)));
     !stays_within(root.slot, |user, _| is_known(user).then(Vec::new))

@@ -88,8 +88,10 @@ impl Heap {
         {
             self.end_timed_slice(start, left);
         }
-        let due =
-            left || self.pending_len() != 0 || self.services.specials.post_clear.are_due() || self.prompt.lent.is_due();
+        let due = left
+            || self.pending_len() != 0
+            || self.services.specials.post_clear.are_due()
+            || self.prompt.address_taken.is_due();
         let due = due || !self.services.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
         self.context_mut().pending = due as u64;
     }

@@ -125,14 +125,14 @@ impl Heap {
     #[inline(always)]
     pub(super) fn protect_in_flight(&mut self, words: &[u64]) -> usize {
         let before = self.protect(words);
-        if self.context_mut().lent != 0 {
-            self.protect_lent();
+        if self.context_mut().address_taken != 0 {
+            self.protect_address_taken();
         }
         before
     }
 
     #[cold]
-    fn protect_lent(&mut self) {
+    fn protect_address_taken(&mut self) {
         let before = self.prompt.protected.len();
         self.with_driver(|driver, heap| driver.protect_roots(heap));
         self.prompt.protected.end_run(before);
@@ -200,25 +200,25 @@ impl Heap {
     }
 
     /// The same while no frame lends a root.
-    pub(super) fn drain_unlent(heap: HeapEntry, words: &[u64]) {
+    pub(super) fn drain_without_address_taken(heap: HeapEntry, words: &[u64]) {
         Heap::drain_as::<false>(heap, words);
     }
 
     #[inline(always)]
-    fn drain_as<const LENT: bool>(mut heap: HeapEntry, words: &[u64]) {
+    fn drain_as<const ADDRESS_TAKEN: bool>(mut heap: HeapEntry, words: &[u64]) {
         heap.apply_postponed();
         if heap.services.finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
             return;
         }
         let depth = heap.services.finalizers.depth();
         heap.count_handles();
-        if heap.prompt.lent.is_due() {
-            heap.settle_lent();
+        if heap.prompt.address_taken.is_due() {
+            heap.settle_address_taken();
         }
         if depth == 0 {
             (heap.prompt.leaves_rest, heap.prompt.nested_left) = (false, NESTED_MAX);
         }
-        let held = match LENT {
+        let held = match ADDRESS_TAKEN {
             true => heap.protect_in_flight(words),
             false => heap.protect(words),
         };

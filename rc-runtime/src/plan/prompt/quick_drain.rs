@@ -69,10 +69,10 @@ impl Heap {
     #[inline(always)]
     fn may_need_the_whole(&mut self) -> bool {
         let context = self.context_mut();
-        let lends = context.lent != 0;
+        let lends = context.address_taken != 0;
         let prompt = &self.prompt;
         let is_inside = prompt.drain_from != 0 || !prompt.protected.is_empty();
-        let is_busy = is_inside || !prompt.cascades.is_empty() || prompt.lent.is_due();
+        let is_busy = is_inside || !prompt.cascades.is_empty() || prompt.address_taken.is_due();
         lends || is_busy || self.zeal.is_some() || self.service_is_due()
     }
 

@@ -20,9 +20,9 @@ impl Heap {
     #[inline(never)]
     fn whole_safepoint(mut heap: HeapEntry, words: &[u64]) {
         heap.inspect();
-        let lent = heap.context_mut().lent;
-        match lent {
-            0 => Heap::drain_unlent(heap, words),
+        let address_taken = heap.context_mut().address_taken;
+        match address_taken {
+            0 => Heap::drain_without_address_taken(heap, words),
             _ if heap.puts_drain_off() => return Heap::put_drain_off(heap, words),
             _ => Heap::drain(heap, words),
         }

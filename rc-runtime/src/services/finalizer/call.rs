@@ -16,7 +16,7 @@ pub(crate) struct Call {
     /// What it has interrupted.
     pub(super) interrupted: CallState,
     pub(super) anchor: [u64; 4],
-    pub(super) lent: u64,
+    pub(super) address_taken: u64,
 }
 
 impl Call {

@@ -63,8 +63,8 @@ impl Heap {
         self.services.finalizers.running.push(object);
         let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
-        let (anchor, lent) = (context.exit_anchor(), context.lent);
-        let call = Call { frame, number, left: false, outer, interrupted, anchor, lent };
+        let (anchor, address_taken) = (context.exit_anchor(), context.address_taken);
+        let call = Call { frame, number, left: false, outer, interrupted, anchor, address_taken };
         self.services.finalizers.calls.push(call);
         number
     }
@@ -89,7 +89,7 @@ impl Heap {
         self.resume_after_call(call.interrupted);
         let context = self.context_mut();
         context.set_exit_anchor(call.anchor);
-        context.lent = call.lent;
+        context.address_taken = call.address_taken;
         self.services.finalizers.running.pop()
     }
 
@@ -104,7 +104,7 @@ impl Heap {
     pub(super) fn abandon_calls(&mut self, here: u64) -> List<ObjectRef> {
         let mut left = List::new();
         let context = self.context_mut();
-        let (anchor, lent) = (context.exit_anchor(), context.lent);
+        let (anchor, address_taken) = (context.exit_anchor(), context.address_taken);
         while self.services.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
             let depth = self.services.finalizers.calls.len() - 1;
             let object = self.close_call().expect("one for each call");
@@ -117,9 +117,9 @@ impl Heap {
         }
         self.end_left_holds(here);
         let context = self.context_mut();
-        // The program is at this safepoint, and its frames that lent roots since are gone, as those of the calls are.
+        // The program is at this safepoint, and its frames that address-taken roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);
-        context.lent = context.lent.min(lent);
+        context.address_taken = context.address_taken.min(address_taken);
         self.end_protection_of_left_calls();
         if self.services.finalizers.calls.is_empty() {
             self.end_interrupted_work();

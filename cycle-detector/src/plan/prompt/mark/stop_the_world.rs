@@ -101,7 +101,7 @@ impl PromptDriver {
             marker.show(root);
         };
         heap.services.finalizers.done.iter().copied().chain(heap.services.held_beside_lists()).for_each(&mut show);
-        heap.prompt.lent.held().for_each(&mut show);
+        heap.prompt.address_taken.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.statistics.roots_walked += roots;
         let slots = heap.for_each_global_reference(|root, _| marker.show(root));

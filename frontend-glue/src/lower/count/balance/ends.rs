@@ -21,7 +21,7 @@ impl Checker<'_> {
         if !state.credits.is_empty() {
             self.blame(at, "a count is left over that no write, root or result takes");
         }
-        if state.lent {
+        if state.address_taken {
             self.blame(at, "the frame goes away while it is still announced as one whose roots others may write to");
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct State {
     pub(super) unchanged: Unchanged,
     /// Roots of many words that may count any objects.
     pub(super) counting: BTreeSet<usize>,
-    pub(super) lent: bool,
+    pub(super) address_taken: bool,
     /// Postponed counts wait for `apply`.
     pub(super) waiting: bool,
 }
@@ -54,7 +54,7 @@ impl State {
         self.settled.retain(|root| other.settled.contains(root));
         self.unchanged.merge(&other.unchanged);
         self.counting.extend(&other.counting);
-        if self.lent != other.lent || self.handed != other.handed {
+        if self.address_taken != other.address_taken || self.handed != other.handed {
             self.temporaries.insert(CLASH);
         }
         if self.temporaries != other.temporaries || self.credits != other.credits || self.advanced != other.advanced {

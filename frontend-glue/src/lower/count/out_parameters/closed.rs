@@ -29,19 +29,20 @@ impl Closed {
     pub(super) fn among(
         callees: &Callees,
         managed: &HandleSet<Value>,
-        lent: &[(Value, Uses)],
+        address_taken: &[(Value, Uses)],
         parameters: &HandleMap<Value, Uses>,
     ) -> Closed {
         let may_be = |(slot, uses): &&(Value, Uses)| {
             !uses.is_wide && !comes_back_twice(callees, slot.function()) && !is_written_as_memory(callees, *slot)
         };
         let mut closed = Closed {
-            slots: lent.iter().filter(may_be).map(|(slot, _)| *slot).collect(),
+            slots: address_taken.iter().filter(may_be).map(|(slot, _)| *slot).collect(),
             parameters: parameters.keys().copied().filter(|&it| is_known_here(callees, managed, it)).collect(),
         };
         loop {
             let fits = |uses: &Uses| closed.fits(callees, uses);
-            let open_slots: Vec<Value> = lent.iter().filter(|(_, uses)| !fits(uses)).map(|(slot, _)| *slot).collect();
+            let open_slots: Vec<Value> =
+                address_taken.iter().filter(|(_, uses)| !fits(uses)).map(|(slot, _)| *slot).collect();
             let is_open = |(parameter, uses): &(&Value, &Uses)| {
                 !(uses.fit && fits(uses) && closed.gets_only_known_addresses(callees, **parameter))
             };
@@ -95,10 +96,10 @@ impl Closed {
     pub(super) fn count_stores(
         &self,
         builder: &Builder,
-        lent: &[(Value, Uses)],
+        address_taken: &[(Value, Uses)],
         parameters: &HandleMap<Value, Uses>,
     ) -> (HandleSet<Call>, HandleSet<Value>) {
-        let slots = lent.iter().filter(|(slot, _)| self.slots.contains(slot));
+        let slots = address_taken.iter().filter(|(slot, _)| self.slots.contains(slot));
         let of_slots = slots.clone().flat_map(|(_, uses)| &uses.stores);
         let parameters = parameters.iter().filter(|(parameter, _)| self.parameters.contains(parameter));
         let stores: HandleSet<Value> =

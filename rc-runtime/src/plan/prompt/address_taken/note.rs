@@ -7,8 +7,8 @@ use crate::object::ObjectRef;
 
 impl Heap {
     /// A reference may have been stored to `slot`, a word of this thread's stack, whose frames in use begin at `sp`.
-    pub fn note_lent_store(&mut self, slot: u64, sp: u64) {
-        let noted = &mut self.prompt.lent.noted;
+    pub fn note_address_taken_store(&mut self, slot: u64, sp: u64) {
+        let noted = &mut self.prompt.address_taken.noted;
         if noted.last() != Some(&slot) {
             noted.push(slot);
         }
@@ -20,34 +20,34 @@ impl Heap {
 
     /// A drain: holds the references stored since the last drain, and releases those that are no longer stored.
     #[cold]
-    pub(in crate::plan::prompt) fn settle_lent(&mut self) {
+    pub(in crate::plan::prompt) fn settle_address_taken(&mut self) {
         let context = self.context_mut();
         // Without compiled code on the stack there are no roots.
         let (sp, fp) = if context.exit_pc == 0 { (u64::MAX, u64::MAX) } else { (context.exit_sp, context.exit_fp) };
         self.hold_noted(sp);
-        let mut place = self.prompt.lent.held.len();
+        let mut place = self.prompt.address_taken.held.len();
         while place > 0 {
             place -= 1;
-            let (slot, object) = self.prompt.lent.held[place];
+            let (slot, object) = self.prompt.address_taken.held[place];
             if slot >= sp && slot > fp {
                 break;
             }
             if slot < sp || !self.may_mean(word(slot), object) {
-                self.prompt.lent.held.remove(place);
+                self.prompt.address_taken.held.remove(place);
                 self.decrement_exact(object);
             }
         }
     }
 
     /// Whether slots were noted, or objects are held for some.
-    pub fn has_lent_stores(&self) -> bool {
-        self.prompt.lent.is_due()
+    pub fn has_address_taken_stores(&self) -> bool {
+        self.prompt.address_taken.is_due()
     }
 
     /// The frames of all noted slots stop, or are gone: nothing is held for them any more.
-    pub fn end_lent_stores(&mut self) {
-        self.prompt.lent.noted.clear();
-        while let Some((_, object)) = self.prompt.lent.held.pop() {
+    pub fn end_address_taken_stores(&mut self) {
+        self.prompt.address_taken.noted.clear();
+        while let Some((_, object)) = self.prompt.address_taken.held.pop() {
             self.decrement_exact(object);
         }
     }
@@ -55,9 +55,9 @@ impl Heap {
     /// Holds what the noted slots at `sp` and above hold.
     pub(in crate::plan::prompt::address_taken) fn hold_noted(&mut self, sp: u64) {
         self.refresh_pointer_masks();
-        let mut noted = std::mem::take(&mut self.prompt.lent.noted);
+        let mut noted = std::mem::take(&mut self.prompt.address_taken.noted);
         for slot in noted.drain(..).filter(|&slot| slot >= sp) {
-            let (found, held) = (self.held_in(slot), &mut self.prompt.lent.held);
+            let (found, held) = (self.held_in(slot), &mut self.prompt.address_taken.held);
             let place = held.partition_point(|&(other, _)| other > slot);
             let before = held.get(place).filter(|&&(other, _)| other == slot).map(|&(_, object)| object);
             if found == before {
@@ -75,7 +75,7 @@ impl Heap {
                 self.decrement_exact(object);
             }
         }
-        self.prompt.lent.noted = noted;
+        self.prompt.address_taken.noted = noted;
     }
 
     /// The object of this heap that a slot holds, by any of the ways in which the program's types read a word: nobody says by which

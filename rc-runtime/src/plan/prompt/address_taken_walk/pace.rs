@@ -44,8 +44,8 @@ impl Heap {
             // Left by a jump, perhaps.
             Heap::may_drain_inside(heap, words);
         }
-        if heap.prompt.lent.is_due() {
-            heap.settle_lent();
+        if heap.prompt.address_taken.is_due() {
+            heap.settle_address_taken();
         }
     }
 }
