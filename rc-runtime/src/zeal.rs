@@ -61,6 +61,8 @@ pub struct Zeal {
     /// Those of `objects` that have not died. The dead are kept for good, and a recount must not go through them each time.
     living: BTreeSet<u64>,
     young: Vec<ObjectRef>,
+    /// Found dead, and kept for their finalizers; no code of the program has run since that could have them back.
+    waiting: BTreeMap<u64, Death>,
     places: Places,
     /// The last safepoint of compiled code.
     here: PlaceId,
@@ -113,6 +115,19 @@ impl Zeal {
         for object in dead.into_iter().filter(|object| !object.has(crate::object::flag::LARGE)) {
             self.quarantine(object, object.type_info().cell_bytes_of(object), epoch);
         }
+    }
+
+    /// Deferred and trace plan: the object was found dead and waits for its finalizer, or does no more.
+    pub(crate) fn note_waiting(&mut self, object: ObjectRef, waits: bool, epoch: u32) {
+        match waits {
+            true => self.waiting.insert(object.address(), Death { epoch, place: self.here }),
+            false => self.waiting.remove(&object.address()),
+        };
+    }
+
+    /// A finalizer or a host may give the program what waits.
+    pub(crate) fn shows_waiting(&mut self) {
+        self.waiting.clear();
     }
 
     /// Trace plan: a collection has looked at all objects, young or not.

@@ -61,6 +61,7 @@ impl Heap {
         let number = self.services.finalizers.called ^ frame.rotate_left(32) | 1;
         self.services.finalizers.called += 1;
         self.services.finalizers.running.push(object);
+        self.zeal.iter_mut().for_each(|zeal| zeal.shows_waiting());
         let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, address_taken) = (context.exit_anchor(), context.address_taken);

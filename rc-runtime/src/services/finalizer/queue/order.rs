@@ -135,6 +135,8 @@ impl Heap {
         if let Some(record) = self.special_of(object) {
             record.set(AWAITS_FINALIZER, waits);
         }
+        let epoch = self.clock.epoch;
+        self.zeal.iter_mut().for_each(|zeal| zeal.note_waiting(object, waits, epoch));
     }
 
     /// The epoch has ended: its set is complete. Deaths go on beside the program, and what they add to the queue from here on is of
