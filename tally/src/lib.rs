@@ -274,12 +274,38 @@ pub use tally_heap::report::statistics::Statistics;
 #[doc(inline)]
 pub use tally_heap::services::alloc_site::CodePlace;
 /// The result of [`Scope::alloc_site`].
+///
+/// ```
+/// use tally::Site;
+///
+/// fn shown(site: &Site) -> String {
+///     site.iter().map(|place| format!("\n  allocated by {place}")).collect()
+/// }
+/// assert_eq!(shown(&Site::default()), "", "the host has allocated it");
+/// ```
 #[doc(inline)]
 pub use tally_heap::services::alloc_site::Site;
 /// A row of [`Scope::alloc_sites`].
+///
+/// ```
+/// use tally::SiteTotals;
+///
+/// fn largest(rows: &[SiteTotals]) -> Option<&SiteTotals> {
+///     rows.iter().max_by_key(|row| row.live_bytes)
+/// }
+/// assert!(largest(&[]).is_none());
+/// ```
 #[doc(inline)]
 pub use tally_heap::services::alloc_site::SiteTotals;
 /// The argument of [`Scope::set_collector_mode`].
+///
+/// ```
+/// use tally::{CollectorMode, Heap, HeapOptions};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// assert_eq!(heap.scope().set_collector_mode(CollectorMode::Generational), CollectorMode::Incremental);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(inline)]
 pub use tally_heap::services::collector_mode::CollectorMode;
 /// The result of [`Heap::leak_report`].

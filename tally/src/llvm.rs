@@ -3,8 +3,8 @@
 //! | item | is |
 //! |---|---|
 //! | [`Session`] | modules of IR in this process, compiled, linked against the host, and called ([`SessionError`], [`ModuleHandle`]) |
-//! | [`CompileOptions`] | what a session does with a module: [`Level`], zeal, warnings |
-//! | [`lower`](lower()) | makes of a module in place what LLVM understands, as [`LowerOptions`] say; answers a [`LowerReport`] |
+//! | [`CompileOptions`] | what a session does with a module: [`Level`], zeal, warnings ([`Session::add_module_with_warnings`] has them) |
+//! | [`lower`](lower()) | makes of a module in place what LLVM understands, as [`LowerOptions`] say; returns a [`LowerReport`] |
 //! | [`verify_source`] | what is wrong with a module before that ([`Findings`], [`Diagnostic`]) |
 //! | [`Frontend`] | builds a module: types ([`ObjectBuilder`], [`ObjectType`]), functions ([`Body`], [`Root`]), tagged words ([`Tags`]); [`FrontendError`] |
 //! | [`RunOptions`], [`configure`] | the heaps of the threads that run compiled code |

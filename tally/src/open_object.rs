@@ -6,7 +6,7 @@ use crate::scope::Scope;
 use tally_heap::type_registry::Reading;
 
 /// An object that [`Scope::open_object`] has opened. One that is dropped without [`Scope::close_object`] stays open, and so lives as long as
-/// its heap.
+/// its heap. [`Scope::open_object`] has an example.
 #[derive(Debug)]
 pub struct OpenObject(Global);
 

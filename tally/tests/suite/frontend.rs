@@ -1,10 +1,11 @@
-//! The builder of modules: what it refuses before anything is compiled.
+//! The builder of modules: what it refuses before anything is compiled; what a session says of a module.
 
 use tally::llvm::inkwell::AddressSpace;
 use tally::llvm::inkwell::context::Context;
+use tally::llvm::inkwell::memory_buffer::MemoryBuffer;
 use tally::llvm::inkwell::types::{BasicType, FunctionType};
 use tally::llvm::inkwell::values::BasicValue;
-use tally::llvm::{Frontend, FrontendError, Tags};
+use tally::llvm::{CompileOptions, Frontend, FrontendError, Session, Tags};
 
 /// An empty module.
 fn frontend(context: &Context) -> Frontend<'_> {
@@ -224,5 +225,33 @@ fn tags_by_which_no_word_is_a_reference_are_refused() {
         (0xffff << 48, 0, (1 << 48) - 1),
     ] {
         said(mask, pattern, pointer).expect("words that are references");
+    }
+}
+
+/// A session whose options ask for warnings returns them with the module; otherwise none is looked for.
+#[test]
+fn session_returns_what_the_verifier_warns_of_if_it_is_asked_to() {
+    const IR: &[u8] = b"\
+        declare ptr @tally_new(ptr)\n\
+        @Node = external constant i8\n\
+        !tally.types = !{!0}\n\
+        !0 = !{ptr @Node, !\"size\", i64 16, !\"refs\", !{i32 0}}\n\
+        define i64 @forgets() gc \"refcount\" {\n\
+          %first = call ptr @tally_new(ptr @Node)\n\
+          %second = call ptr @tally_new(ptr @Node)\n\
+          %value = load i64, ptr %first\n\
+          ret i64 %value\n\
+        }\n";
+    for asked in [false, true] {
+        let context = Context::create();
+        let text = MemoryBuffer::create_from_memory_range_copy(IR, "forgets.ll");
+        let module = context.create_module_from_ir(text).expect("valid IR");
+        let options = CompileOptions { warns: asked, ..CompileOptions::default() };
+        let mut session = Session::new(options).expect("a session");
+        // SAFETY: it has no constructors of its own, and no function of it is called.
+        let added = unsafe { session.add_module_with_warnings("forgets.ll", &module) };
+        let (_, warnings) = added.expect("a warning is no error");
+        let of: Vec<_> = warnings.iter().map(|warning| warning.function.as_deref()).collect();
+        assert_eq!(of, if asked { vec![Some("forgets")] } else { vec![] }, "{warnings:?}");
     }
 }

@@ -240,3 +240,69 @@ void throw_one(void) { _Unwind_RaiseException(&exception); abort(); }
         assert_eq!(built.status, Some(0), "{level}: {built:?}");
     }
 }
+
+/// `main` waits for a thread that makes garbage and collects: the list of roots has the frames of both.
+const THREADS: &str = r#"
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @llvm_gc_allocate(i32)
+declare void @llvm_gc_collect()
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+
+define ptr @work(ptr %argument) gc "shadow-stack" {
+entry:
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %object = call ptr @llvm_gc_allocate(i32 16)
+  store ptr %object, ptr %root
+  store i64 7, ptr %object
+  br label %loop
+loop:
+  %count = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %garbage = call ptr @llvm_gc_allocate(i32 64)
+  call void @llvm_gc_collect()
+  %more = add i32 %count, 1
+  %done = icmp eq i32 %more, 100
+  br i1 %done, label %end, label %loop
+end:
+  %kept = load ptr, ptr %root
+  %seven = load i64, ptr %kept
+  %result = inttoptr i64 %seven to ptr
+  ret ptr %result
+}
+
+define i32 @main() gc "shadow-stack" {
+entry:
+  %thread = alloca i64
+  %result = alloca ptr
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %object = call ptr @llvm_gc_allocate(i32 16)
+  store ptr %object, ptr %root
+  store i64 35, ptr %object
+  %created = call i32 @pthread_create(ptr %thread, ptr null, ptr @work, ptr null)
+  %number = load i64, ptr %thread
+  %joined = call i32 @pthread_join(i64 %number, ptr %result)
+  call void @llvm_gc_collect()
+  %theirs = load i64, ptr %result
+  %kept = load ptr, ptr %root
+  %ours = load i64, ptr %kept
+  %sum = add i64 %theirs, %ours
+  %wrong = sub i64 %sum, 42
+  %status = trunc i64 %wrong to i32
+  ret i32 %status
+}
+"#;
+
+#[test]
+fn second_thread_runs_such_code_while_the_first_waits() {
+    let folder = Folder::with(&[("threads.ll", THREADS)]);
+    for how in [&["--opt", "0"][..], &["--opt", "2"], &["--zeal"], &["--leak-check"]] {
+        let ran = folder.tally(&[&["run"][..], how, &["threads.ll"]].concat());
+        assert_eq!(ran.status, Some(0), "{how:?}: {ran:?}");
+    }
+    llc(&folder, "threads", &["-O2"]);
+    folder.build(&["threads.o"]);
+    let outcome = folder.program(&[], &[]);
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+}
