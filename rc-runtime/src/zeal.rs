@@ -43,6 +43,8 @@ pub struct Birth {
     site: u32,
     /// When it was found dead.
     pub died: Option<Death>,
+    /// When it was found dead and kept for its finalizer, while no code of the program has run since that could have it back.
+    waits: Option<Death>,
 }
 
 /// The end of an object.
@@ -61,8 +63,8 @@ pub struct Zeal {
     /// Those of `objects` that have not died. The dead are kept for good, and a recount must not go through them each time.
     living: BTreeSet<u64>,
     young: Vec<ObjectRef>,
-    /// Found dead, and kept for their finalizers; no code of the program has run since that could have them back.
-    waiting: BTreeMap<u64, Death>,
+    /// The addresses of objects that wait.
+    waiting: Vec<u64>,
     places: Places,
     /// The last safepoint of compiled code.
     here: PlaceId,
@@ -82,7 +84,7 @@ impl Zeal {
     pub(crate) fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
-        let birth = Birth { end, type_meta, made: self.here, site: 0, died: None };
+        let birth = Birth { end, type_meta, made: self.here, site: 0, died: None, waits: None };
         self.guard(object, birth);
         self.objects.insert(object.address(), birth);
         self.living.insert(object.address());
@@ -119,15 +121,18 @@ impl Zeal {
 
     /// Deferred and trace plan: the object was found dead and waits for its finalizer, or does no more.
     pub(crate) fn note_waiting(&mut self, object: ObjectRef, waits: bool, epoch: u32) {
-        match waits {
-            true => self.waiting.insert(object.address(), Death { epoch, place: self.here }),
-            false => self.waiting.remove(&object.address()),
-        };
+        let death = Death { epoch, place: self.here };
+        if let Some(birth) = self.objects.get_mut(&object.address()) {
+            birth.waits = waits.then_some(death);
+            self.waiting.extend(waits.then_some(object.address()));
+        }
     }
 
     /// A finalizer or a host may give the program what waits.
     pub(crate) fn shows_waiting(&mut self) {
-        self.waiting.clear();
+        for address in self.waiting.drain(..) {
+            self.objects.entry(address).and_modify(|birth| birth.waits = None);
+        }
     }
 
     /// Trace plan: a collection has looked at all objects, young or not.

@@ -171,7 +171,7 @@ pub(super) fn walk(
 ) -> (StackVisit, Option<Position>) {
     let ended = Ended::of_this_thread();
     let walked = if ended.are_any() {
-        walk_beside(ended, from, snapshot, limit, &mut visit)
+        walk_by_calls(from, snapshot, limit, &mut ended.left_out_of(&mut visit))
     } else {
         walk_all(from, snapshot, limit, visit)
     };
@@ -188,16 +188,11 @@ fn walk_all(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut
     visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit)
 }
 
-/// The same without the roots of frames that have ended. Apart from the other, which is spared a comparison for each root.
+/// The same for what is rare: compiled once, and so small.
 #[cold]
-fn walk_beside(
-    ended: Ended,
-    from: Position,
-    snapshot: &Snapshot,
-    limit: usize,
-    visit: &mut dyn FnMut(&FrameRoot),
-) -> StackVisit {
-    walk_all(from, snapshot, limit, ended.left_out_of(visit))
+#[inline(never)]
+fn walk_by_calls(from: Position, snapshot: &Snapshot, limit: usize, visit: &mut dyn FnMut(&FrameRoot)) -> StackVisit {
+    walk_all(from, snapshot, limit, visit)
 }
 
 /// Stops the process if a walk has not come to the bottom of the stack.
@@ -284,7 +279,7 @@ pub(crate) fn newest_with_roots() -> Option<u64> {
     let mut newest = None;
     let mut at = Position::from(from_native_code());
     loop {
-        match walk_all(at, &snapshot, 1, |root| _ = newest.get_or_insert(root.sp)).end {
+        match walk_by_calls(at, &snapshot, 1, &mut |root| _ = newest.get_or_insert(root.sp)).end {
             StackEnd::Paused { at: next } if newest.is_none() => at = next,
             _ => return newest,
         }

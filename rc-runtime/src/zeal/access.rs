@@ -66,7 +66,7 @@ impl Zeal {
     /// Stops the program if `address` lies in a dead object. Returns whether it lies in a live one.
     fn check_alive(&self, address: u64, site: &Site, epoch: u32, site_of: &dyn Fn(Birth) -> String) -> bool {
         let Some((start, birth)) = self.find(address) else { return false };
-        let Some(&death) = birth.died.as_ref().or_else(|| self.waiting.get(&start)) else { return true };
+        let Some(&death) = birth.died.as_ref().or(birth.waits.as_ref()) else { return true };
         let place = site.place();
         let advice = match place.language() {
             Language::C => "name the variable in TALLY_ROOT, in the function that needs the object after that call",

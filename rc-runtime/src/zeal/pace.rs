@@ -159,7 +159,7 @@ mod tests {
         let (mut zeal, mut marks, mut stepped, mut looks) = (Zeal::default(), 0, 0, 0);
         const EPOCHS: usize = 100_000;
         for address in 0..EPOCHS {
-            let birth = Birth { end: 0, type_meta: 0, made: Default::default(), site: 0, died: None };
+            let birth = Birth { end: 0, type_meta: 0, made: Default::default(), site: 0, died: None, waits: None };
             zeal.objects.insert(address as u64, birth);
             looks += usize::from(zeal.begin_epoch(64));
             if zeal.mark_is_due(64) {
