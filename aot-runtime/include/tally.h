@@ -354,6 +354,13 @@ int32_t tally_alloc_site(const void *object, void (*visit)(const tally_place *pl
  * not change the heap. */
 uint64_t tally_alloc_sites(void (*visit)(const tally_site_totals *totals, void *context), void *context);
 
+/* [leaf] Notes from now on which fields close the cycles that are collected, as the option --log=cycles; 0 = no more, and forgets. */
+void tally_log_cycles(int32_t on);
+
+/* [leaf] Calls `visit` with each line of what was noted since, as --log=cycles prints it at exit (docs/use/running.md); without `visit` (null) they are
+ * printed on standard error. Returns their number: 0 where nothing was noted. A line is there until `visit` returns. */
+uint64_t tally_cycle_report(void (*visit)(const char *line, void *context), void *context);
+
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 

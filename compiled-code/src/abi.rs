@@ -13,6 +13,7 @@
 pub(crate) mod address_taken;
 pub mod alloc_site;
 mod coroutine;
+pub mod cycles;
 pub mod debugger;
 mod entry;
 mod finalizer;

@@ -61,6 +61,8 @@ macro_rules! for_each_runtime_symbol {
             tally_record_alloc_sites, "v(l)", leaf;
             tally_alloc_site, "i(ppp)", leaf;
             tally_alloc_sites, "l(pp)", leaf;
+            tally_log_cycles, "v(i)", leaf;
+            tally_cycle_report, "l(pp)", leaf;
             tally_zeal_safepoint, "v(plp)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;

@@ -13,7 +13,7 @@ use super::zeal::names_of_fields;
 use crate::llvm::Module;
 
 /// Functions whose reports name fields and lines.
-const ASKING: [&str; 2] = ["tally_why_alive", "tally_referrers_of"];
+const ASKING: [&str; 3] = ["tally_why_alive", "tally_referrers_of", "tally_cycle_report"];
 /// Functions whose reports name places of calls.
 const ASKING_FOR_CALLS: [&str; 2] = ["tally_alloc_site", "tally_alloc_sites"];
 

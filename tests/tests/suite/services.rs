@@ -332,6 +332,12 @@ fn fields_that_close_collected_cycles_are_told_at_exit() {
     }
 }
 
+/// Where the option is not given, by the program's own switch; names of fields are there, since the program asks.
+#[test]
+fn a_program_asks_which_fields_close_cycles() {
+    in_every_way("cycle_report.c");
+}
+
 /// Addresses differ between plans.
 fn without_addresses(text: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("0x") {
