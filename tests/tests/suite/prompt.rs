@@ -294,7 +294,7 @@ fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
 /// once, at every level, whatever is saved.
 #[test]
 fn what_leaves_and_held_parameters_let_go_of_dies_when_it_should() {
-    let right = "10 11 cleared 20 moved on 21 results 30 31 \n40 41 loop 50 51 held\n60 61 62 63 not held 70 address_taken\n\
+    let right = "10 11 cleared 20 moved on 21 results 30 31 \n40 41 loop 50 51 held\n60 61 62 63 not held 70 lent\n\
                  80 81 walk 90 91 ways\n";
     let ways = LEVELS.iter().flat_map(|&level| {
         [&[][..], &["--pause-goal", "1ms"], &["--zeal"]].map(|more| [&["--opt", level], more].concat())

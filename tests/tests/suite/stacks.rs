@@ -65,7 +65,7 @@ fn jump_over_frames_that_wait_while_a_list_dies_in_a_block_that_is_logged() {
 fn slots_of_waiting_stacks_are_stored_to_by_others() {
     check(
         "allocate pair 0 r0\nstack r1\ncall-lending 2\nframe-write 0 = r0\nswitch r1\nset r0 = null\nepoch\nallocate pair 0 r3\n\
-         address_taken-write 0 = r3\nset r3 = null\nepoch\nepoch\nyield\nframe-read r4 = 0\ncollect\n",
+         lent-write 0 = r3\nset r3 = null\nepoch\nepoch\nyield\nframe-read r4 = 0\ncollect\n",
     );
 }
 

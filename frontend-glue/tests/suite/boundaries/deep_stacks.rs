@@ -125,20 +125,20 @@ int main(void) { on_a_large_stack(run); }
 #[test]
 fn address_taken_root_is_stored_to_while_frames_wait() {
     let main = r#"
-static void descend(long depth, Node **address_taken, Node *holder) {
+static void descend(long depth, Node **lent, Node *holder) {
     TALLY_ROOT(holder);
     Node *mine = push(NULL, depth);
     TALLY_ROOT(mine);
     if (depth) {
-        descend(depth - 1, address_taken, holder);
+        descend(depth - 1, lent, holder);
     } else {
         for (int i = 0; i < 50; i++) {
             flip();
-            TALLY_WRITE(holder, other, *address_taken);
-            *address_taken = NULL;
+            TALLY_WRITE(holder, other, *lent);
+            *lent = NULL;
             garbage(3000);
             if (holder->other->value != 7 + i) printf("%d: lost\n", i);
-            *address_taken = push(NULL, 8 + i);
+            *lent = push(NULL, 8 + i);
         }
     }
     if (mine->value != depth) printf("%ld: lost\n", depth);
@@ -165,7 +165,7 @@ int main(void) { on_a_large_stack(run); }
 #[test]
 fn frame_that_lent_and_is_gone_does_not_keep_walks_from_pausing() {
     let main = r#"
-static __attribute__((noinline)) void fill(Node **address_taken) { *address_taken = push(NULL, 3); }
+static __attribute__((noinline)) void fill(Node **lent) { *lent = push(NULL, 3); }
 static __attribute__((noinline)) void lends(void) {
     Node *root = NULL;
     TALLY_ROOT(root);

@@ -352,7 +352,7 @@ fn what_a_thread_leaves_is_destroyed_when_it_ends_however_it_ends() {
 #[test]
 fn root_is_lent_before_the_thread_allocates() {
     let main = r#"
-static __attribute__((noinline)) void fill(Node **address_taken) { *address_taken = push(NULL, 3); }
+static __attribute__((noinline)) void fill(Node **lent) { *lent = push(NULL, 3); }
 static void *lends(void *unused) {
     Node *root = NULL;
     TALLY_ROOT(root);
