@@ -9,14 +9,22 @@
 //! The linker and its code live until the process ends: handlers that the program gave to `atexit`
 //! run after `main`, from code that must still be there. [`Program::run`] therefore does not return.
 //!
+//! gdb and perf are told of the code (`observers`).
+//!
 //! A host that adds and removes modules while it runs has a [`Session`] instead.
 
+mod gdb_interface;
+mod landmarks;
+mod observers;
 pub mod orc;
+mod perf_map;
+mod placed;
 pub mod registered_code;
 mod session;
 mod thread_storage;
 mod unwind_records;
 
+pub use observers::Observers;
 pub use session::{ModuleHandle, Session, SessionError};
 
 use std::ffi::{CString, c_char, c_int};
@@ -26,6 +34,7 @@ use thiserror::Error;
 
 use crate::emit::constructors::{self, Entry, Kind};
 use crate::emit::undefined_symbols;
+use crate::jit::gdb_interface::Registration;
 use crate::jit::orc::{LinkError, Linker};
 use crate::pipeline::Object;
 
@@ -63,17 +72,19 @@ pub struct Program {
     main: u64,
     constructors: Vec<u64>,
     destructors: Vec<u64>,
+    /// gdb knows the code as long as it is there.
+    registrations: Vec<Registration>,
 }
 
 impl Program {
-    /// Links `objects` with the runtime in this process.
-    pub fn link(objects: &[Object]) -> Result<Program, JitError> {
+    /// Links `objects` with the runtime in this process, and tells gdb and the observers of them.
+    pub fn link(objects: &[Object], observers: Observers) -> Result<Program, JitError> {
         let files = || objects.iter().map(|object| object.file.display().to_string()).collect();
         if !objects.iter().any(|object| object.defines_main) {
             // Checked before linking: the process has a `main` of its own, which ORC would find.
             return Err(JitError::NoMain(files()));
         }
-        link(objects).map_err(|error| match error {
+        link(objects, observers).map_err(|error| match error {
             LinkError::Undefined(symbols) => {
                 JitError::Undefined { files: files(), sentence: undefined_symbols::sentence(&symbols, objects) }
             }
@@ -100,7 +111,7 @@ impl Program {
         let environment = unsafe { environ };
         // Argument strings and array live to the end of the process.
         let status = main(argc, argv.leak().as_mut_ptr(), environment);
-        std::mem::forget(self.linker);
+        std::mem::forget((self.linker, self.registrations));
         std::process::exit(status)
     }
 }
@@ -113,11 +124,11 @@ unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-fn link(objects: &[Object]) -> Result<Program, LinkError> {
+fn link(objects: &[Object], observers: Observers) -> Result<Program, LinkError> {
     let linker = Linker::new()?;
     linker.define(&runtime_symbols())?;
-    for object in objects {
-        linker.add_object(&object.bytes, &object.file.to_string_lossy())?;
+    for (index, object) in objects.iter().enumerate() {
+        linker.add_object(&observers.prepare(&object.bytes, index), &object.file.to_string_lossy())?;
     }
     let main = linker.address("main")?;
     let table = |kind: Kind| -> Result<Vec<Entry>, LinkError> {
@@ -134,7 +145,9 @@ fn link(objects: &[Object]) -> Result<Program, LinkError> {
     let constructors = functions(table(Kind::Constructors)?);
     let mut destructors: Vec<u64> = functions(table(Kind::Destructors)?);
     destructors.reverse();
-    Ok(Program { linker, main, constructors, destructors })
+    let all = objects.iter().enumerate();
+    let registrations = all.filter_map(|(index, object)| observers.announce(&object.bytes, index, &linker)).collect();
+    Ok(Program { linker, main, constructors, destructors, registrations })
 }
 
 extern "C" fn run_destructors() {

@@ -141,7 +141,8 @@ void tally_mark_leaf(LLVMValueRef function);
 /* ---- Sessions: code in this process -------------------------------------------------------------------------------------- */
 
 /* Modules that come and go, linked against each other, the host's definitions, the runtime, and the C library. A session belongs to one
- * thread; its code may be called from any. A thread's heap is made at its first allocation, by the TALLY_… variables. */
+ * thread; its code may be called from any. A thread's heap is made at its first allocation, by the TALLY_… variables. gdb knows the code, and
+ * perf does where TALLY_PERF_MAP=1 is set. */
 typedef struct tally_session tally_session;
 typedef uint64_t tally_session_module;
 LLVMBool tally_session_create(const tally_options *options, tally_session **session, tally_diagnostics **found);

@@ -216,6 +216,15 @@ fn parse_tracing(text: &str) -> Result<Traces, OptionError> {
     }
 }
 
+/// Reads a variable of the environment that is 1 or 0; off if it is not there.
+///
+/// # Errors
+/// [`OptionError::Variable`].
+pub fn switch_of(variable: &'static str) -> Result<bool, OptionError> {
+    let value = tally_heap::environment::variable(variable).unwrap_or_default();
+    parse_switch(&value).map_err(|error| OptionError::Variable { variable, error: Box::new(error) })
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),

@@ -18,7 +18,7 @@ use super::remarks::Remarks;
 use crate::aot::link_line::Image;
 use crate::emit::target::Target;
 use crate::guard::crash_net::CrashNet;
-use crate::jit::Program;
+use crate::jit::{Observers, Program};
 use crate::pipeline::{self, Destination};
 use tally_compiled::program::options::{RunOptions, StatsTarget};
 
@@ -45,6 +45,9 @@ pub(super) struct Run {
     /// Run an epoch at every safepoint, verify the heap, and stop at the first touch of a dead object
     #[arg(long)]
     zeal: bool,
+    /// Write the names and addresses of compiled functions to /tmp/perf-PID.map, where perf looks for them
+    #[arg(long)]
+    perf_map: bool,
     /// The program's modules: .ll, .bc or .c; and objects that stock llc or clang compiled
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -56,7 +59,7 @@ pub(super) struct Run {
 const EPILOGUE: &str = "\
 Options of the heap can also be given as TALLY_STATS, TALLY_HEAP_LIMIT, TALLY_EPOCH_BYTES,
 TALLY_PAUSE_GOAL, TALLY_ZEAL=1, TALLY_LEAK_CHECK=1, TALLY_LOG=collections, TALLY_WHY=TYPE and
-TALLY_ALLOC_SITES, as for built executables.
+TALLY_ALLOC_SITES, as for built executables; --perf-map as TALLY_PERF_MAP=1.
 
 Examples:
   tally run program.ll
@@ -72,6 +75,7 @@ impl Run {
                 format!("code for {target} does not run in this process, which is one of {host}; use `tally build`");
             return Err(Failure(message));
         }
+        let observers = Observers { perf_map: self.perf_map || Observers::from_env()?.perf_map };
         if linking::any_object(&self.files)? {
             return self.run_linked(run_options, net);
         }
@@ -80,7 +84,7 @@ impl Run {
         let objects = pipeline::compile(&self.files, &compile_options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         super::warnings::report(&objects, &self.messages);
-        let program = Program::link(&objects)?;
+        let program = Program::link(&objects, observers)?;
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();
         tally_compiled::program::configure(run_options);

@@ -33,6 +33,9 @@ pub enum LinkError {
     /// Two objects define the same symbol.
     #[error("symbol defined twice: {0}")]
     Duplicate(String),
+    /// A variable of the environment has a wrong value.
+    #[error("{0}")]
+    Option(String),
     /// Anything else, in ORC's words.
     #[error("in-process linker: {0}")]
     Other(String),

@@ -22,11 +22,15 @@ use thiserror::Error;
 use super::{call, runtime_symbols};
 use crate::diagnostic::Diagnostic;
 use crate::emit::constructors::{self, Kind};
+use crate::jit::gdb_interface::Registration;
+use crate::jit::observers::Observers;
 use crate::jit::orc::{LinkError, Linker, Tracker};
 use crate::jit::registered_code::check_inactive;
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 
 /// Modules in this process, and their linker.
+///
+/// gdb knows their functions, and perf does where `TALLY_PERF_MAP=1` is set.
 ///
 /// A session that is dropped removes its modules, the last one first. One that is dropped while this thread is inside
 /// one of them, or may be, is leaked instead, with a message on standard error: all its modules stay, as the code that
@@ -40,6 +44,7 @@ pub struct Session {
     /// Dropped by `drop`, unless code of it goes on.
     linker: ManuallyDrop<Linker>,
     options: CompileOptions,
+    observers: Observers,
     next_number: usize,
 }
 
@@ -106,6 +111,17 @@ struct Loaded {
     tracker: Tracker,
     /// In the order in which they are to run.
     destructors: Vec<u64>,
+    /// gdb's entry, none for an object that is not understood.
+    registration: Option<Registration>,
+}
+
+/// An object that was linked.
+struct Linked {
+    /// In the order in which they must run.
+    constructors: Vec<u64>,
+    /// The same.
+    destructors: Vec<u64>,
+    registration: Option<Registration>,
 }
 
 impl Session {
@@ -120,8 +136,9 @@ impl Session {
         let link = |error| SessionError::Link { module: "the runtime".into(), error };
         let linker = Linker::new().map_err(link)?;
         linker.define(&runtime_symbols()).map_err(link)?;
+        let observers = Observers::from_env().map_err(link)?;
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Ok(Session { id, loaded: Vec::new(), linker: ManuallyDrop::new(linker), options, next_number: 0 })
+        Ok(Session { id, loaded: Vec::new(), linker: ManuallyDrop::new(linker), options, observers, next_number: 0 })
     }
 
     /// Defines a function, or data, of the host by name for modules that are added from now on. A function that
@@ -181,7 +198,7 @@ impl Session {
         let object = pipeline::compile_module(module, &unique, number, &self.options)?;
         let tracker = self.linker.tracker();
         match self.link(number, &tracker, &object.bytes, name) {
-            Ok((constructors, destructors)) => {
+            Ok(Linked { constructors, destructors, registration }) => {
                 let mut key = None;
                 for function in constructors {
                     // SAFETY: an entry of the module's table, run once, before anything else of the module.
@@ -194,7 +211,7 @@ impl Session {
                         }
                     }
                 }
-                self.loaded.push(Loaded { number, name: name.to_owned(), key, tracker, destructors });
+                self.loaded.push(Loaded { number, name: name.to_owned(), key, tracker, destructors, registration });
                 Ok((ModuleHandle { session: self.id, number }, object.warnings))
             }
             Err(error) => {
@@ -233,15 +250,9 @@ impl Session {
         unsafe { self.loaded.remove(place).unload() }
     }
 
-    /// Links one object; returns its constructors and destructors, in the order in which they must run.
-    fn link(
-        &self,
-        number: usize,
-        tracker: &Tracker,
-        object: &[u8],
-        name: &str,
-    ) -> Result<(Vec<u64>, Vec<u64>), LinkError> {
-        self.linker.add_object_to(tracker, object, name)?;
+    /// Links one object, and tells gdb and the observers of it.
+    fn link(&self, number: usize, tracker: &Tracker, object: &[u8], name: &str) -> Result<Linked, LinkError> {
+        self.linker.add_object_to(tracker, &self.observers.prepare(object, number), name)?;
         let table = |kind: Kind| -> Result<Vec<u64>, LinkError> {
             let address = self.linker.address(&kind.symbol(number))?;
             // SAFETY: the pipeline exports a table under this symbol from this module.
@@ -251,7 +262,8 @@ impl Session {
         };
         let (constructors, mut destructors) = (table(Kind::Constructors)?, table(Kind::Destructors)?);
         destructors.reverse();
-        Ok((constructors, destructors))
+        let registration = self.observers.announce(object, number, &self.linker);
+        Ok(Linked { constructors, destructors, registration })
     }
 }
 
@@ -271,6 +283,7 @@ impl Loaded {
             // SAFETY: an entry of the module's table.
             unsafe { call(function) };
         }
+        drop(self.registration);
         self.tracker.remove().map_err(|error| SessionError::Link { module: self.name, error })
     }
 }

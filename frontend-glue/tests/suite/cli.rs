@@ -7,6 +7,7 @@ mod gdb;
 mod global_tables;
 mod headers;
 mod input_errors;
+mod jit_in_tools;
 mod machine;
 mod managed;
 mod mixed;
