@@ -31,12 +31,15 @@ pub(crate) const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
 
 const RUNTIME: &str = "libtally.a";
 
+/// What to do where a part of Tally is missing beside the command, as `cargo install` leaves it.
+pub(crate) const WHOLE: &str = "in Tally's sources `cargo xtask install --prefix DIR` installs the command with all its parts, and `cargo build --release` makes them";
+
 /// Why there is no executable.
 #[derive(Debug, Error)]
 pub enum AotError {
     /// The runtime library is nowhere.
     #[error(
-        "the runtime library {RUNTIME} was not found (looked at {}); build it with `cargo build -p aot-runtime` (add --release if this tally is a release build), or name it in {RUNTIME_OVERRIDE}", places.join(", ")
+        "the runtime library {RUNTIME} was not found (looked at {}); {WHOLE}; or name it in {RUNTIME_OVERRIDE}", places.join(", ")
     )]
     NoRuntime {
         /// The places that were searched.

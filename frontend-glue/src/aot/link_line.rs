@@ -20,7 +20,7 @@ const HARDENING: [&str; 4] = ["-Wl,-z,text", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,
 /// The libraries that the Rust standard library and C programs need.
 pub(crate) const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
 /// The same where nothing is loaded at the start.
-const STATIC_LIBRARIES: [&str; 5] = ["-lpthread", "-ldl", "-lm", "-lgcc_eh", "-lc"];
+pub(crate) const STATIC_LIBRARIES: [&str; 5] = ["-lpthread", "-ldl", "-lm", "-lgcc_eh", "-lc"];
 
 /// The form in which an image is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use std::process::Command;
 use clap::Args;
 
 use super::failure::Failure;
-use crate::aot;
-use crate::aot::link_line::LIBRARIES;
+use crate::aot::link_line::{LIBRARIES, STATIC_LIBRARIES};
+use crate::aot::{self, WHOLE};
 use crate::emit::target::Target;
 use crate::load::clang;
 
@@ -80,7 +80,7 @@ impl Cc {
             command
                 .arg("--start-no-unused-arguments")
                 .arg(joined("-Wl,", &aot::find_runtime(target(&words)?)?))
-                .args(LIBRARIES);
+                .args(if is_static(&words) { STATIC_LIBRARIES } else { LIBRARIES });
             command.arg("--end-no-unused-arguments");
         }
         if !ours.is_empty() {
@@ -100,6 +100,11 @@ fn target(words: &[OsString]) -> Result<Target, Failure> {
         joined(word).or_else(|| follows.then(|| text(word)))
     });
     named.map_or(Ok(Target::host()), |triple| triple.parse().map_err(Failure))
+}
+
+/// Whether all libraries go into the executable: then the unwinder is another library.
+fn is_static(words: &[OsString]) -> bool {
+    words.iter().any(|word| word == "-static" || word == "--static" || word == "-static-pie")
 }
 
 /// The options of the environment and those of the command line, which come later and win.
@@ -136,7 +141,7 @@ fn beside(file: &str, folders: &[&str]) -> Result<PathBuf, Failure> {
     let found = places.iter().find(|place| place.is_file());
     found.cloned().ok_or_else(|| {
         let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
-        Failure(format!("{file} was not found (looked at {looked}); `cargo build --release` makes all parts of Tally"))
+        Failure(format!("{file} was not found (looked at {looked}); {WHOLE}"))
     })
 }
 

@@ -78,6 +78,16 @@ fn questions_of_configure_scripts_are_answered_by_clang() {
 }
 
 /// Of a program's shared libraries none has a runtime of its own: the executable has it.
+/// libtool asks whether that works, with a program that has nothing of Tally in it.
+#[test]
+fn static_executables_have_all_libraries_in_them() {
+    let folder = two_modules();
+    for shape in ["-static", "-static-pie"] {
+        succeeds(&folder, &format!("cc {shape} -O2 library.c program.c -o program"));
+        assert_eq!(printed(&folder), SUMS, "{shape}");
+    }
+}
+
 #[test]
 fn shared_library_finds_the_runtime_in_the_executable() {
     let folder = two_modules();

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use tally_kit::folder::Folder;
+use tally_kit::folder::{Folder, Outcome};
 use tally_kit::tally_command::checked_tally;
 
 #[test]
@@ -22,6 +22,23 @@ fn every_subcommand_has_help_with_examples() {
         let outcome = Folder::with(&[]).tally(&[subcommand, "--help"]);
         assert_eq!(outcome.status, Some(0));
         assert!(outcome.stdout.contains(&format!("Examples:\n  tally {subcommand} ")), "{}", outcome.stdout);
+    }
+}
+
+/// As `cargo install` leaves it: no library and no header is beside it.
+#[test]
+fn a_command_alone_runs_programs_and_says_where_its_other_parts_are() {
+    let folder = Folder::with(&[("program.c", "#include <tally_gc.h>\nint main(void) { tally_collect(); }\n")]);
+    std::fs::create_dir_all(folder.path("alone/bin")).unwrap();
+    std::fs::copy(tally_kit::tally_command::checked_tally(), folder.path("alone/bin/tally")).unwrap();
+    let alone = |words: &[&str]| folder.run("alone/bin/tally", words);
+    assert_eq!(alone(&["run", "program.c"]), Outcome { status: Some(0), stdout: String::new(), stderr: String::new() });
+    assert_eq!(alone(&["build", "program.c", "--emit", "obj", "-o", "program.o"]).status, Some(0));
+    for (command, missing) in [("build", "libtally.a"), ("cc", "libtally_pass.so")] {
+        let outcome = alone(&[command, "program.c", "-o", "program"]);
+        assert_eq!(outcome.status, Some(2));
+        assert!(outcome.stderr.contains(missing), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("`cargo xtask install --prefix DIR` installs"), "{}", outcome.stderr);
     }
 }
 
