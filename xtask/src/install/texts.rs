@@ -83,3 +83,40 @@ else()
   endif()
 endif()
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process;
+    use std::process::Command;
+
+    /// Where there is pkg-config: what a build gets from it for a package.
+    fn asked(files: &Path, words: &[&str]) -> String {
+        let output = Command::new("pkg-config").args(words).env("PKG_CONFIG_PATH", files).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn pkg_config_tells_the_words_for_compiler_and_linker() {
+        if !process::is_on_path("pkg-config") {
+            eprintln!("no pkg-config: not tried");
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("tally-pkg-config-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in all(Path::new("/opt/tally")) {
+            std::fs::write(folder.join(Path::new(name).file_name().unwrap()), text).unwrap();
+        }
+        let runtime = "-I/opt/tally/include -L/opt/tally/lib -ltally -lgcc_s -lpthread -ldl -lm";
+        assert_eq!(asked(&folder, &["--cflags", "--libs", "tally"]), runtime);
+        let lowering = "-I/opt/tally/include -L/opt/tally/lib -ltally_llvm";
+        assert_eq!(asked(&folder, &["--cflags", "--libs", "tally-llvm"]), lowering);
+        let plugin = asked(&folder, &["--variable=pass_plugin", "tally"]);
+        assert_eq!(
+            (plugin.as_str(), asked(&folder, &["--modversion", "tally"]).as_str()),
+            ("/opt/tally/lib/libtally_pass.so", VERSION)
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// What the starts call, beside what Tally's package depends on.
-const PACKAGES: [&str; 7] = ["clang-22", "lld-22", "llvm-22-dev", "cmake", "make", "gcc", "libc6-dev"];
+const PACKAGES: [&str; 8] = ["clang-22", "lld-22", "llvm-22-dev", "cmake", "make", "pkg-config", "gcc", "libc6-dev"];
 /// LLVM 22 comes by the second.
 const SOURCES: &str = "deb http://deb.debian.org/debian bookworm main\n\
     deb http://deb.debian.org/debian-security bookworm-security main\n";
