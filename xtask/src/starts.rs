@@ -2,7 +2,7 @@
 //!
 //! Each heading of that page is a start: a block of shell commands, and the text that it prints. The commands run in an empty folder,
 //! with Tally installed at `$PREFIX` and its sources at `$TALLY`; what they print must be the text. So a reader who
-//! copies them gets what the page promises.
+//! copies them gets what the page promises. The last line says how long each took.
 //!
 //! With `--clean` the same happens in a Debian that debootstrap makes, with the Debian package of Tally and what it and
 //! the starts ask apt for, and nothing else (`clean`).
@@ -14,6 +14,7 @@ use crate::install::{cannot, install_at};
 use crate::{process, setup, tree};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 /// `cargo xtask starts`
 #[derive(clap::Args)]
@@ -56,17 +57,37 @@ pub fn starts(arguments: &Arguments) -> Outcome {
     let folder = std::env::temp_dir().join(format!("tally-starts-{}", std::process::id()));
     let prefix = folder.join("installed");
     install_at(&prefix)?;
+    let mut took = Took::default();
     for (number, start) in starts.iter().enumerate() {
         let place = folder.join(number.to_string());
         std::fs::create_dir_all(&place).map_err(|error| cannot("make", &place, &error))?;
         let mut shell = Command::new("bash");
         shell.current_dir(&place).env("PREFIX", &prefix).env("TALLY", tree::root());
         shell.env("CARGO_TARGET_DIR", tree::release()?.join("starts"));
-        start.run(&mut shell)?;
+        took.note(start, &mut shell)?;
     }
+    took.print();
     // After a failure it stays, to be looked at.
     std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How long starts took.
+#[derive(Debug, Default)]
+struct Took(Vec<String>);
+
+impl Took {
+    /// Runs a start.
+    fn note(&mut self, start: &Start, shell: &mut Command) -> Result<(), Failure> {
+        let begun = Instant::now();
+        start.run(shell)?;
+        self.0.push(format!("{} {} s", start.heading, begun.elapsed().as_secs()));
+        Ok(())
+    }
+
+    fn print(self) {
+        println!("{} starts: {}", self.0.len(), self.0.join(", "));
+    }
 }
 
 impl Start {

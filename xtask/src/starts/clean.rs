@@ -3,7 +3,7 @@
 //! debootstrap makes it, apt installs the package with what it depends on, and each start runs by `chroot`. Rust does not come from Debian, whose is too
 //! old: the toolchain and the crates of this machine are mounted there, and so is the tree.
 
-use super::Start;
+use super::{Start, Took};
 use crate::failure::{Failure, Outcome};
 use crate::process::{self, command, must_succeed};
 use crate::{install, tree};
@@ -35,12 +35,14 @@ pub(super) fn run(folder: &Path, starts: &[Start]) -> Outcome {
     must_succeed(inside(&folder).args(["apt-get", "update", "-q"]))?;
     let install = ["apt-get", "install", "-q", "-y", "--no-install-recommends", "/srv/tally.deb"];
     must_succeed(inside(&folder).args(install).args(PACKAGES))?;
+    let mut took = Took::default();
     for (number, start) in starts.iter().enumerate() {
         let place = format!("/srv/starts/{number}");
         must_succeed(inside(&folder).args(["rm", "-rf", &place]))?;
         must_succeed(inside(&folder).args(["mkdir", "-p", &place]))?;
-        start.run(inside(&folder).args(["env", "-C", &place, "bash"]))?;
+        took.note(start, inside(&folder).args(["env", "-C", &place, "bash"]))?;
     }
+    took.print();
     drop(mounts);
     Ok(ExitCode::SUCCESS)
 }
