@@ -134,3 +134,12 @@ fn buffer_of(
     // SAFETY: LLVM has made the buffer, which is ours.
     Ok(unsafe { MemoryBuffer::new(buffer) })
 }
+
+/// The object of a module of text.
+#[cfg(test)]
+pub(crate) fn object_of_text(text: &str, level: level::Level) -> Vec<u8> {
+    let context = inkwell::context::Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
+    let module = context.create_module_from_ir(buffer).expect("valid IR");
+    object(&module, &target::machine(level).expect("a machine")).expect("an object")
+}

@@ -128,8 +128,8 @@ impl Zeal {
         }
     }
 
-    /// A finalizer or a host may give the program what waits.
-    pub(crate) fn shows_waiting(&mut self) {
+    /// A finalizer or a host may give the program what waits: none of it is known to be out of reach any more.
+    pub(crate) fn forget_waiting(&mut self) {
         for address in self.waiting.drain(..) {
             self.objects.entry(address).and_modify(|birth| birth.waits = None);
         }

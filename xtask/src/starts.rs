@@ -64,7 +64,7 @@ pub fn starts(arguments: &Arguments) -> Outcome {
         let mut shell = Command::new("bash");
         shell.current_dir(&place).env("PREFIX", &prefix).env("TALLY", tree::root());
         shell.env("CARGO_TARGET_DIR", tree::release()?.join("starts"));
-        took.note(start, &mut shell)?;
+        took.run(start, &mut shell)?;
     }
     took.print();
     // After a failure it stays, to be looked at.
@@ -78,7 +78,7 @@ struct Took(Vec<String>);
 
 impl Took {
     /// Runs a start.
-    fn note(&mut self, start: &Start, shell: &mut Command) -> Result<(), Failure> {
+    fn run(&mut self, start: &Start, shell: &mut Command) -> Result<(), Failure> {
         let begun = Instant::now();
         start.run(shell)?;
         self.0.push(format!("{} {} s", start.heading, begun.elapsed().as_secs()));

@@ -31,14 +31,12 @@ pub unsafe extern "C-unwind" fn tally_cycle_report(visit: Option<VisitLine>, con
     registry::take_names();
     // SAFETY: [ALONE] borrowed for this statement alone.
     let report = unsafe { thread_heap() }.cycle_report();
-    let Some(visit) = visit else {
-        eprint!("{report}");
-        return report.lines().count() as u64;
-    };
     // No name has a zero byte: they came from C's texts.
-    for line in report.lines().filter_map(|line| CString::new(line).ok()) {
+    let lines: Vec<CString> = report.lines().filter_map(|line| CString::new(line).ok()).collect();
+    match visit {
         // SAFETY: a function of that type, by the caller's promise.
-        unsafe { visit(line.as_ptr(), context) };
+        Some(visit) => lines.iter().for_each(|line| unsafe { visit(line.as_ptr(), context) }),
+        None => eprint!("{report}"),
     }
-    report.lines().count() as u64
+    lines.len() as u64
 }

@@ -65,9 +65,6 @@ mod tests {
     use super::*;
     use crate::emit;
     use crate::emit::level::Level;
-    use crate::emit::target;
-    use inkwell::context::Context;
-    use inkwell::memory_buffer::MemoryBuffer;
 
     const CALLS: &str = "declare i32 @nowhere()\n@gone = external global i32\n@table = global [2 x ptr] [ptr null, ptr @gone]\n\
         define i32 @f() {\n  %x = call i32 @nowhere()\n  ret i32 %x\n}\n\
@@ -75,10 +72,7 @@ mod tests {
 
     #[test]
     fn functions_and_data_that_need_a_symbol_are_named() {
-        let context = Context::create();
-        let buffer = MemoryBuffer::create_from_memory_range_copy(CALLS.as_bytes(), "a.ll");
-        let module = context.create_module_from_ir(buffer).unwrap();
-        let bytes = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
+        let bytes = emit::object_of_text(CALLS, Level::O0);
         let objects =
             [Object { file: "a.ll".into(), bytes, defines_main: false, warnings: Vec::new(), remarks: Vec::new() }];
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();

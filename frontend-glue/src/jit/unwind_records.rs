@@ -110,16 +110,10 @@ mod tests {
     use super::*;
     use crate::emit;
     use crate::emit::level::Level;
-    use crate::emit::target;
-    use inkwell::context::Context;
-    use inkwell::memory_buffer::MemoryBuffer;
     use object::{Object, ObjectSection};
 
     fn compiled(text: &str) -> Vec<u8> {
-        let context = Context::create();
-        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
-        let module = context.create_module_from_ir(buffer).unwrap();
-        emit::object(&module, &target::machine(Level::O1).unwrap()).unwrap()
+        emit::object_of_text(text, Level::O1)
     }
 
     const FUNCTIONS: &str = "\

@@ -225,18 +225,12 @@ mod tests {
     use super::*;
     use crate::emit;
     use crate::emit::level::Level;
-    use crate::emit::target;
-    use inkwell::context::Context;
-    use inkwell::memory_buffer::MemoryBuffer;
 
     #[test]
     fn pointers_between_sections_are_filled_in() {
         let text = "@name = internal constant [6 x i8] c\"hello\\00\"\n@there = external global i8\n\
             @table = global [3 x ptr] [ptr @name, ptr @f, ptr @there]\ndefine void @f() {\n  ret void\n}\n";
-        let context = Context::create();
-        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
-        let module = context.create_module_from_ir(buffer).unwrap();
-        let object = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
+        let object = emit::object_of_text(text, Level::O0);
         let placed = PlacedObject::read(&object).unwrap();
         let table = placed.addresses_of(|name| name == "table").next().unwrap();
         let entry = |index: u64| placed.word(table + 8 * index).unwrap();

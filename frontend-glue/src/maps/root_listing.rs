@@ -203,7 +203,6 @@ mod tests {
     use crate::emit::level::Level;
     use crate::emit::target;
     use inkwell::context::Context;
-    use inkwell::memory_buffer::MemoryBuffer;
     use stack_roots::BaseRegister;
 
     /// Two calls, as the lowering leaves them: one with a named root and an unnamed one, one with none.
@@ -238,10 +237,7 @@ define void @f() "frame-pointer"="all" !dbg !3 {
 
     #[test]
     fn calls_are_listed_with_lines_names_slots_and_descriptors() {
-        let context = Context::create();
-        let buffer = MemoryBuffer::create_from_memory_range_copy(LOWERED.as_bytes(), "m.ll");
-        let module = context.create_module_from_ir(buffer).unwrap();
-        let object = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
+        let object = emit::object_of_text(LOWERED, Level::O0);
         let placed = PlacedObject::read(&object).unwrap();
         let calls = list(&placed).unwrap();
         assert_eq!(calls.len(), 2, "{calls:?}");

@@ -74,7 +74,7 @@ impl Heap {
     /// this heap.
     pub fn for_each_object(mut heap: HeapEntry, mut visit: impl FnMut(ObjectRef, u64)) {
         Heap::make_known(heap);
-        heap.zeal.iter_mut().for_each(|zeal| zeal.shows_waiting());
+        heap.zeal.iter_mut().for_each(|zeal| zeal.forget_waiting());
         heap.for_each_known(|heap, object| {
             if heap.is_there(object) {
                 visit(object, heap.bytes_of_cell(object));

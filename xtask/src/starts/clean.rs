@@ -40,7 +40,7 @@ pub(super) fn run(folder: &Path, starts: &[Start]) -> Outcome {
         let place = format!("/srv/starts/{number}");
         must_succeed(inside(&folder).args(["rm", "-rf", &place]))?;
         must_succeed(inside(&folder).args(["mkdir", "-p", &place]))?;
-        took.note(start, inside(&folder).args(["env", "-C", &place, "bash"]))?;
+        took.run(start, inside(&folder).args(["env", "-C", &place, "bash"]))?;
     }
     took.print();
     drop(mounts);

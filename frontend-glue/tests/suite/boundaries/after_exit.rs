@@ -57,6 +57,13 @@ static void descend(long depth) {
 }
 "#;
 
+/// A type whose finalizer each program defines.
+const FILE: &str = r#"
+typedef struct File { Node *list; long number; } File;
+static void close_file(File *file);
+TALLY_FINALIZED_TYPE(File, close_file, list);
+"#;
+
 fn ends_with_the_destructor(main: &str) {
     let expected = Outcome { status: Some(9), ..prints("42\n42\n42\n") };
     ends("program.c", &of_nodes(&[DESTRUCTOR, main].concat()), &expected);
@@ -70,10 +77,9 @@ fn destructor_collects_after_exit_from_deep_inside() {
 #[test]
 fn destructor_collects_after_exit_in_a_finalizer() {
     ends_with_the_destructor(
-        r#"
-typedef struct File { Node *list; long number; } File;
-static void close_file(File *file);
-TALLY_FINALIZED_TYPE(File, close_file, list);
+        &[
+            FILE,
+            r#"
 static void close_file(File *file) {
     Node *mine = push(push(NULL, 1), 2);
     TALLY_ROOT(file, mine);
@@ -98,6 +104,8 @@ static void open_files(long depth) {
 }
 int main(void) { open_files(20); }
 "#,
+        ]
+        .concat(),
     );
 }
 
@@ -124,10 +132,9 @@ int main(void) {
 #[test]
 fn last_finalizers_collect_after_exit_from_deep_inside() {
     ends_with_the_destructor(
-        r#"
-typedef struct File { Node *list; long number; } File;
-static void close_file(File *file);
-TALLY_FINALIZED_TYPE(File, close_file, list);
+        &[
+            FILE,
+            r#"
 static void close_file(File *file) {
     Node *mine = push(push(NULL, 1), 2);
     TALLY_ROOT(file, mine);
@@ -151,6 +158,8 @@ int main(void) {
     if (file->list != list) abort();
 }
 "#,
+        ]
+        .concat(),
     );
 }
 

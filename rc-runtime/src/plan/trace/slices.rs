@@ -45,14 +45,6 @@ pub(in crate::plan::trace) enum Stage {
     Sweeps,
 }
 
-impl Stage {
-    /// Whether what is overwritten is shown.
-    #[inline(always)]
-    pub(in crate::plan::trace) fn is_shown_overwritten(self) -> bool {
-        matches!(self, Stage::Marks | Stage::Judges)
-    }
-}
-
 /// A collection in slices.
 #[derive(Debug, Default)]
 pub(crate) struct Slices {

@@ -61,7 +61,7 @@ impl Heap {
         let number = self.services.finalizers.called ^ frame.rotate_left(32) | 1;
         self.services.finalizers.called += 1;
         self.services.finalizers.running.push(object);
-        self.zeal.iter_mut().for_each(|zeal| zeal.shows_waiting());
+        self.zeal.iter_mut().for_each(|zeal| zeal.forget_waiting());
         let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, address_taken) = (context.exit_anchor(), context.address_taken);
@@ -118,7 +118,7 @@ impl Heap {
         }
         self.end_left_holds(here);
         let context = self.context_mut();
-        // The program is at this safepoint, and its frames that address-taken roots since are gone, as those of the calls are.
+        // The program is at this safepoint, and its frames that noted address-taken roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);
         context.address_taken = context.address_taken.min(address_taken);
         self.end_protection_of_left_calls();

@@ -27,7 +27,7 @@ impl Heap {
     /// Whether a mark in slices runs, to which the barrier shows what is overwritten.
     #[inline(always)]
     pub(crate) fn shows_overwritten(&self) -> bool {
-        self.trace.slices.stage.is_shown_overwritten()
+        matches!(self.trace.slices.stage, Stage::Marks | Stage::Judges)
     }
 
     /// Frames that a mark would have visited are gone: it finds not all.
