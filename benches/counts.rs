@@ -15,8 +15,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use tally_benches::{
     Elements, NUMBER, SECOND, State, array_type, attached, beside_a_map, beside_a_map_of, chorded_rings, dropped_list,
-    dropped_rings, empty, growing, held_by_elements, keys_of_a_map, logged_list, mature_list, mature_roots, members,
-    numbered, weak_references, young, young_list,
+    dropped_rings, empty, entries_of_a_map, growing, held_by_elements, keys_of_a_map, logged_list, mature_list,
+    mature_roots, members, numbered, weak_references, young, young_list,
 };
 use tally_collector::Mutator;
 use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
@@ -139,6 +139,28 @@ fn weak_set_add((mut state, set): (State, ObjectRef)) -> State {
 #[bench::prompt(args = (Plan::Prompt, TIMES), setup = keys_of_a_map)]
 #[bench::trace(args = (Plan::Trace, TIMES), setup = keys_of_a_map)]
 fn weak_map_get((state, map): (State, ObjectRef)) -> State {
+    get_all(state, map)
+}
+
+// The same where each key has an object of its own, which is weak.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, WeakMode::Values, TIMES), setup = entries_of_a_map)]
+#[bench::prompt(args = (Plan::Prompt, WeakMode::Values, TIMES), setup = entries_of_a_map)]
+#[bench::trace(args = (Plan::Trace, WeakMode::Values, TIMES), setup = entries_of_a_map)]
+fn weak_map_get_values((state, map): (State, ObjectRef)) -> State {
+    get_all(state, map)
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, WeakMode::Both, TIMES), setup = entries_of_a_map)]
+#[bench::prompt(args = (Plan::Prompt, WeakMode::Both, TIMES), setup = entries_of_a_map)]
+#[bench::trace(args = (Plan::Trace, WeakMode::Both, TIMES), setup = entries_of_a_map)]
+fn weak_map_get_both((state, map): (State, ObjectRef)) -> State {
+    get_all(state, map)
+}
+
+#[inline(always)]
+fn get_all(state: State, map: ObjectRef) -> State {
     for place in 0..TIMES {
         let key = black_box(state.objects[place]);
         // SAFETY: a weak map of this thread's heap, and an object of it.
@@ -367,7 +389,8 @@ fn marked_element(mut state: State) -> State {
 }
 
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get, weak_map_set,
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get,
+    weak_map_get_values, weak_map_get_both, weak_map_set,
     weak_map_set_values, weak_map_set_both, hashbrown_find,
     hashbrown_find_called, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);

@@ -206,6 +206,17 @@ pub fn keys_of_a_map(plan: Plan, count: usize) -> (State, ObjectRef) {
     (state, map)
 }
 
+/// `count` objects that are keys of a map of that mode, and as many behind them that are their values.
+pub fn entries_of_a_map(plan: Plan, mode: WeakMode, count: usize) -> (State, ObjectRef) {
+    let (mut state, map) = beside_a_map_of(plan, mode, count);
+    for place in 0..count {
+        let [key, value] = [state.objects[place], state.objects[count + place]];
+        state.mutator.weak_map_set(map, key, value).expect("there is no limit");
+        assert_eq!(state.mutator.weak_map_get(map, key), Some(value));
+    }
+    (state, map)
+}
+
 /// `count` young objects of the heap that is the thread's.
 pub fn attached(count: usize) -> State {
     let mut state = young(count);

@@ -154,6 +154,18 @@ static void beside_large(Nodes *holders, Nodes *values) {
     }
 }
 
+static void *answer(void *value) {
+    for (;;) value = tally_stack_switch(NULL, value);
+}
+
+/* The first value is a stack that has stopped in a switch. */
+static void beside_stack(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    fill_with_nodes(holders);
+    TALLY_WRITE(values, at[0], tally_stack_new(answer, 0));
+    tally_stack_switch(values->at[0], NULL);
+}
+
 /* What `a` of each holder is afterwards. */
 enum After { UNCHANGED, IS_NULL, IS_VALUE, ARE_VALUES, HOLDERS_ARE_NEW, FIRST_IS_NULL };
 
@@ -196,6 +208,7 @@ static const struct Bench {
     {"held_two", held, measured_held_two, UNCHANGED},
     {"held_pair", held, measured_held_pair, UNCHANGED},
     {"death_beside_large", beside_large, measured_death_in_flight, IS_NULL},
+    {"switch", beside_stack, measured_switch, HOLDERS_ARE_NEW},
     {"reclaim_list", list, measured_let_go, FIRST_IS_NULL},
     {"reclaim_tree", tree, measured_let_go, FIRST_IS_NULL},
 };

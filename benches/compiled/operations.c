@@ -213,3 +213,11 @@ static __attribute__((noinline)) int descend(Nodes *holders, Nodes *values, int 
 
 /* A collection below a thousand frames; the way down is not counted. */
 void collect_below(Nodes *holders, Nodes *values) { descend(holders, values, TIMES); }
+
+/* To the stack that is the first of the values, and back. */
+MEASURED measured_switch(Nodes *holders, Nodes *values) {
+    void *stack = values->at[0];
+    TALLY_ROOT(stack);
+    USE(holders);
+    for (int i = 0; i < TIMES; i++) tally_stack_switch(stack, NULL);
+}

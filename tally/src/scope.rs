@@ -307,6 +307,23 @@ impl<'h> Scope<'h> {
 
     /// Which fields closed cycles that were collected, as lines of text, the most frequent first: of a sample of the objects found dead
     /// since [`log_cycles`](Self::log_cycles). Empty when that is off.
+    ///
+    /// ```
+    /// use tally::{Heap, HeapOptions, TypeBuilder};
+    ///
+    /// let node = TypeBuilder::new("Node", 8).reference("next", 0).register()?;
+    /// let mut heap = Heap::new(HeapOptions::new())?;
+    /// heap.scope().log_cycles(true);
+    /// for _ in 0..100 {
+    ///     let mut scope = heap.scope();
+    ///     let ring = scope.allocate(node)?;
+    ///     scope.set_field(scope.get(ring), 0, Some(scope.get(ring)));
+    ///     scope.collect();
+    /// }
+    /// heap.scope().collect();
+    /// assert!(heap.scope().cycle_report().contains("100 x Node.next"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn cycle_report(&self) -> String {
         self.leaf(|inner| inner.cycle_report())
     }

@@ -43,15 +43,40 @@ define i32 @main() gc "refcount" {
 }
 "#;
 
-/// What gdb prints of the expressions where `stop_here` begins.
-fn printed(folder: &Folder, expressions: &[&str]) -> String {
+/// A function that runs on a coroutine.
+const COROUTINE: &str = r#"
+#include <tally_gc.h>
+void stop_here(long depth) { __asm__ volatile("" :: "r"(depth)); }
+static void inner(long depth) {
+    if (depth) inner(depth - 1);
+    else stop_here(depth);
+    __asm__ volatile("");
+}
+static void *entry(void *value) {
+    inner(1);
+    return value;
+}
+int main(void) {
+    void *stack = tally_stack_new(entry, 0);
+    TALLY_ROOT(stack);
+    tally_stack_switch(stack, 0);
+}
+"#;
+
+/// What gdb says to the commands where `stop_here` begins, those lines that begin so.
+fn said(folder: &Folder, commands: &[String], begin: char) -> Vec<String> {
     let safe = format!("add-auto-load-safe-path {}", folder.path("").display());
-    let prints = expressions.iter().map(|expression| format!("print {expression}")).collect::<Vec<_>>();
     let mut words = vec!["-batch", "-nx", "-iex", &safe, "-ex", "break stop_here", "-ex", "run"];
-    prints.iter().for_each(|print| words.extend(["-ex", print]));
+    commands.iter().for_each(|command| words.extend(["-ex", command]));
     words.push("program");
     let outcome = folder.run("gdb", &words);
-    outcome.stdout.lines().filter(|line| line.starts_with('$')).map(|line| format!("{line}\n")).collect()
+    outcome.stdout.lines().filter(|line| line.starts_with(begin)).map(str::to_owned).collect()
+}
+
+/// What gdb prints of the expressions there.
+fn printed(folder: &Folder, expressions: &[&str]) -> String {
+    let prints = expressions.iter().map(|expression| format!("print {expression}")).collect::<Vec<_>>();
+    said(folder, &prints, '$').iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// The same text with the number of each address in the place of the address.
@@ -92,4 +117,18 @@ fn objects_are_printed_by_the_types_in_their_headers() {
     folder.build(&["cell.ll"]);
     assert!(!folder.inspect("readelf", &["-sSW"]).contains("gdb"));
     assert!(!folder.inspect("nm", &[]).contains("tally_debugger"));
+}
+
+#[test]
+fn frames_of_a_coroutine_are_seen_down_to_its_beginning() {
+    let folder = Folder::with(&[("program.c", COROUTINE)]);
+    for plan in ["refcount", "refcount-prompt", "trace"] {
+        folder.build(&["-g", "-O0", "--plan", plan, "program.c"]);
+        let frames = said(&folder, &["backtrace".to_owned()], '#');
+        let functions = ["stop_here (depth=0)", "inner (depth=0)", "inner (depth=1)", "entry (value=0x0)"];
+        let runtime = ["tally_call_managed ()", "tally_stack_begin ()"];
+        let expected = functions.iter().chain(&runtime);
+        assert_eq!(frames.len(), functions.len() + runtime.len(), "{plan}: {frames:?}");
+        assert!(frames.iter().zip(expected).all(|(frame, name)| frame.contains(name)), "{plan}: {frames:?}");
+    }
 }
