@@ -40,7 +40,6 @@
 //! assert!(verify_source(&module, "example", &[]).errors.is_empty());
 //! lower(&module, &LowerOptions::default()).expect("in order");
 //! ```
-
 //!
 //! A collector of your own, on the roots that Tally finds. The heap of a [`Session`]'s modules may be anything: references
 //! to memory outside Tally's heap are legal wherever references are.

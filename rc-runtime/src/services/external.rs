@@ -9,7 +9,6 @@
 //! A *host object* is an object of a built-in type that owns a value of the host: a pointer with a function that frees
 //! it, or anything in Rust. Its value is dropped once, when its memory goes. That is no finalizer: it runs in the
 //! middle of a collection, cannot save the object, and calls nothing of this heap.
-
 //!
 //! A panic of its `drop` ends in `HostValue`, wherever the heap drops it: nothing may unwind through the collector's work.
 

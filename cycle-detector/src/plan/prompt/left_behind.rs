@@ -12,7 +12,6 @@
 //! Later recounts allow each object its bound, and not more: an object that was made since has none, and one whose roots have let
 //! go since has only what was really left. A mark makes counts good, and the bound falls with them. An exact figure would need the
 //! roots that each frame counts at every call, not only at those that stop.
-
 //!
 //! Landings in managed code are told (`tally_landed`). Where native code has called `setjmp`, or catches, and the frames above it,
 //! nothing is: there each recount counts as one after a landing if the last one has seen native code between managed frames. That code may have
