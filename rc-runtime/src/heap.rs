@@ -1,6 +1,6 @@
 //! One heap: its blocks, logs, queues and counters, and the context that compiled code allocates through.
 //!
-//! A heap belongs to one mutator thread at a time. The mutator's side of the work stands in `allocate` and `barrier`,
+//! A heap belongs to one mutator thread at a time. The mutator's side of the work stands in `allocate` and `plan::deferred::barrier`,
 //! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
 //! heap was made (`tally-collector`). The heap calls the driver, never the other way round without being handed the heap.
 

@@ -8,7 +8,7 @@
 //! | [`context`], [`allocate`], [`plan::bump::block`], [`memory::large`], [`memory::block_source`], [`memory::range`] | where does a new object go? |
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
 //! | [`resize`] | how does storage get another number of elements? |
-//! | [`barrier`], [`plan::deferred::log`] | what happens when a reference is overwritten? |
+//! | [`plan::deferred::log`] | what happens when a reference is overwritten? |
 //! | [`plan::deferred::count`], [`plan::deferred::bulk`] | which objects are counted, promoted, freed? |
 //! | [`plan`], [`plan::prompt`], [`memory::size_class`] | what is different when everything is counted at once? |
 //! | [`services::finalizer`], [`services::exception`] | how is a destructor called, and what may leave it? |
@@ -29,7 +29,6 @@
 pub mod allocate;
 pub mod arch;
 mod at_work;
-pub mod barrier;
 pub mod context;
 pub mod descriptor;
 pub mod environment;

@@ -11,6 +11,8 @@ mod retire;
 mod room;
 mod safepoint;
 
+use crate::memory::range::UNLOGGED;
+use crate::object::{HEADER_BYTES, ObjectRef};
 use block::fragments::Fragments;
 use block::{BlockSpace, Hole};
 
@@ -20,12 +22,12 @@ pub struct BumpSpace {
     /// The blocks.
     pub blocks: BlockSpace,
     /// The hole in which compiled code allocates, and the part of it whose objects were not counted yet.
-    pub(crate) hole: Hole,
-    pub(crate) hole_start: u64,
+    pub(in crate::plan) hole: Hole,
+    pub(in crate::plan) hole_start: u64,
     /// Where objects go that do not fit there.
-    pub(crate) fragments: Fragments,
+    pub(in crate::plan) fragments: Fragments,
     /// Of what was allocated in the last epoch that has ended, most died young.
-    pub(crate) young_leave_room: bool,
+    pub(in crate::plan) young_leave_room: bool,
 }
 
 impl BumpSpace {
@@ -35,4 +37,11 @@ impl BumpSpace {
         (blocks.owner, blocks.quarantine) = (owner, zeal);
         BumpSpace { blocks, hole: Hole::NONE, hole_start: 0, fragments: Fragments::default(), young_leave_room: false }
     }
+}
+
+/// A small object with a cell of `cell` bytes is logged, shown or young: its slots may be written to.
+#[inline(always)]
+pub(in crate::plan) fn clear_unlogged(object: ObjectRef, cell: u64) {
+    // SAFETY: [OWNED] a block of this heap.
+    unsafe { UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES) };
 }

@@ -1,5 +1,6 @@
 //! The deferred plan's part of a heap: the log, counts that epochs reconcile.
 
+mod barrier;
 pub mod bulk;
 pub mod count;
 mod ephemeron;

@@ -92,9 +92,9 @@ pub struct Prompt {
     /// The references of those.
     parked_references: List<ObjectRef>,
     /// Whether drains of the pending list are sliced.
-    pub(crate) sliced_drains: bool,
+    pub(in crate::plan) sliced_drains: bool,
     /// Whether drains are sliced, and how long slices are, once a step or a complete drain has ended.
-    pub(crate) settings: Option<(bool, u64)>,
+    pub(in crate::plan) settings: Option<(bool, u64)>,
     /// Steps of a collection, since the last that was complete, that have found something to be finalized.
     step_rounds: u32,
     /// While a collection is made in steps: so many finalizers were called before it and may be called in it. More are of objects
@@ -110,7 +110,7 @@ pub struct Prompt {
     /// References of a dying object of a shape that cannot be walked by offsets.
     scratch: List<ObjectRef>,
     /// Units of work left before the clock is looked at, or the drain stops.
-    pub(crate) units_left: i64,
+    pub(in crate::plan) units_left: i64,
     /// When the running slice began; between two drains, when the last one ended.
     slice_start: Option<std::time::Instant>,
     /// Candidates that the driver keeps for later.
@@ -163,7 +163,6 @@ impl Prompt {
     pub(crate) fn begin(&mut self, owner: u32, options: &HeapOptions) {
         self.cells.owner = owner;
         self.cells.nursery.off = !options.trials;
-        self.sliced_drains = options.pause_goal_ns.is_some();
         self.round_at = FIRST_ROUND;
     }
 }

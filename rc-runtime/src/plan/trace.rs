@@ -29,20 +29,20 @@ use crate::plan::Change;
 #[derive(Debug, Default)]
 pub struct Trace {
     /// Objects that the runtime holds while it calls the program; an object once for each hold.
-    pub(crate) held: List<ObjectRef>,
+    pub(in crate::plan) held: List<ObjectRef>,
     /// Objects whose finalizer is registered and has not run. An object may be listed twice, and one whose registration
     /// was taken back stays until the next collection.
-    pub(crate) finalizable: List<ObjectRef>,
+    pub(in crate::plan) finalizable: List<ObjectRef>,
     /// Objects that were special when they were listed, once each: their bits in the table `BUFFERED` are set.
-    pub(crate) special: List<ObjectRef>,
+    pub(in crate::plan) special: List<ObjectRef>,
     /// A collection in slices.
-    pub(crate) slices: slices::Slices,
+    pub(in crate::plan) slices: slices::Slices,
     /// References that were shown to marks in slices because their object was written to.
-    pub shown: u64,
+    pub(in crate::plan) shown: u64,
     /// A heap of the deferred plan traces: survivors are mature, as under the trace plan.
-    pub(crate) ages: bool,
+    pub(in crate::plan) ages: bool,
     /// How far the change is by which it began to, or after which it counts.
-    pub(crate) change: Change,
+    pub(in crate::plan) change: Change,
 }
 
 impl Trace {
@@ -54,6 +54,11 @@ impl Trace {
     /// Objects that the running mark in slices had not come to when weak references yielded them: they survive, though some were dead.
     pub fn upgraded(&self) -> u64 {
         self.slices.upgraded
+    }
+
+    /// References that were shown to marks in slices because their object was written to.
+    pub fn shown(&self) -> u64 {
+        self.shown
     }
 
     /// The stamp of objects that were allocated since the snapshot of a running collection; 0, which no young object has, if

@@ -103,7 +103,7 @@ impl Heap {
         self.options.pause_goal_ns = (ns != 0).then_some(ns);
         self.options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
         self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
-        self.prompt.sliced_drains = ns != 0;
+        self.note_pause_goal(ns != 0);
     }
 
     /// Says each collection from now on in a line on standard error, or no more.

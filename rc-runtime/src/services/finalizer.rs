@@ -75,6 +75,8 @@ pub struct Finalizers {
     /// Prompt plan: as many of the queue, from the first, are in order.
     pub(crate) ordered: usize,
     pub(crate) last_turn: LastTurn,
+    /// Deferred and trace plan: turns are no longer than a slice, and the program has its own between them.
+    pub(crate) take_turns: bool,
     /// Deferred plan: the queue is complete, or the post-clear queue is not empty. Made true by `finalizers_are_ready` alone.
     ready: bool,
     pub(crate) young: queue::Young,

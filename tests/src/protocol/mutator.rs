@@ -1,5 +1,5 @@
 //! The operations of the mutator: allocate into a root, load a field into a root, write a field, clear a root; and
-//! the write barrier, after `rc-runtime/src/barrier.rs`. `[LOG]` `[PENDING]`
+//! the write barrier, after `rc-runtime/src/plan/deferred/barrier.rs`. `[LOG]` `[PENDING]`
 //!
 //! A root that is assigned to loses its object, `over`. Roots are slots without names: only the number of roots that
 //! hold an object counts.

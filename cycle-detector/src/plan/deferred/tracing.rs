@@ -94,7 +94,7 @@ impl Tracing {
 /// to them. To clear a weak slot costs as much under either rule; and the keys of ephemerons would have waited for a mark.
 fn items(heap: &Heap) -> u64 {
     let cleared = heap.services.specials.cleared * SLOT_UNITS as u64;
-    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + heap.trace.shown + cleared
+    heap.statistics.promoted_objects + heap.statistics.freed_mature_objects + heap.trace.shown() + cleared
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl Heap {
     pub(crate) fn step_driver(mut heap: HeapEntry, ns: u64) -> bool {
         // A step gives finalizers their turn now.
         heap.services.finalizers.last_turn = LastTurn::default();
-        let is_free = heap.services.finalizers.depth() == 0 && !heap.trace.slices.judge();
+        let is_free = heap.services.finalizers.depth() == 0 && !heap.judges_the_queue();
         if heap.services.finalizers.left_in_set > 0 && is_free {
             Heap::run_finalizers(heap);
             return false;

@@ -1,13 +1,13 @@
 //! The barrier's slow path under the trace plan: what is overwritten is shown to a mark in slices.
 //!
-//! Compiled code has the fast path of the deferred plan: the unlogged bit of a slot is tested (`barrier`). Bits are set before the
+//! Compiled code has the fast path of the deferred plan: the unlogged bit of a slot is tested (`plan::deferred::barrier`). Bits are set before the
 //! snapshot of a mark in slices and stay afterwards; a write clears those that it meets, of the whole object while a mark runs. So an
 //! object is shown once for each mark, a chunk of a large one as well. A heap that only stops the program has no bits set.
 
-use crate::barrier::clear_unlogged;
 use crate::heap::Heap;
 use crate::memory::range::{MARK, UNLOGGED};
 use crate::object::{ObjectRef, Slot, flag};
+use crate::plan::bump::clear_unlogged;
 use crate::plan::trace::slices::Stage;
 use crate::visit::Part;
 use std::ops::Range;

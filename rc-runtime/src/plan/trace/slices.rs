@@ -47,7 +47,7 @@ pub(in crate::plan::trace) enum Stage {
 
 /// A collection in slices.
 #[derive(Debug, Default)]
-pub(crate) struct Slices {
+pub(in crate::plan) struct Slices {
     pub(in crate::plan::trace) stage: Stage,
     pub(in crate::plan::trace) judging: Judging,
     /// From the snapshot on until the end: young objects with this stamp are new. 0: no collection runs, and no object has it.
@@ -74,7 +74,7 @@ pub(crate) struct Slices {
 
 /// How far the dead are judged.
 #[derive(Debug, Default)]
-pub(crate) struct Judging {
+pub(in crate::plan) struct Judging {
     /// The next in the list that is gone through, and how many of it stay.
     pub(in crate::plan::trace) at: usize,
     pub(in crate::plan::trace) kept: usize,
@@ -90,7 +90,7 @@ impl Judging {
 
 impl Slices {
     /// Whether the dead are known, and finalizers wait until all is judged.
-    pub(crate) fn judge(&self) -> bool {
+    pub(in crate::plan) fn judge(&self) -> bool {
         self.stage == Stage::Judges
     }
 }

@@ -39,6 +39,14 @@ impl Heap {
         small + self.large.used_bytes()
     }
 
+    /// Entries of the running epoch's log.
+    pub(crate) fn log_entries(&self) -> u64 {
+        match self.plan() {
+            Plan::Deferred => self.deferred.log.entries,
+            Plan::Prompt | Plan::Trace => 0,
+        }
+    }
+
     /// Begins to count objects from now on.
     pub(crate) fn begin_counting_objects(&mut self) {
         match self.plan() {

@@ -81,6 +81,23 @@ impl Heap {
         }
     }
 
+    /// Whether a collection in slices judges the dead: it goes through the queue by places, so finalizers wait until all is judged.
+    pub(crate) fn judges_the_queue(&self) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.trace.slices.judge(),
+            Plan::Prompt => false,
+        }
+    }
+
+    /// Whether finalizers take turns with the program, so that none of their turns is longer than a slice. Prompt plan: not while a
+    /// drain is to be complete.
+    pub(crate) fn finalizers_take_turns(&self) -> bool {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.services.finalizers.take_turns,
+            Plan::Prompt => self.prompt.sliced_drains,
+        }
+    }
+
     /// Runs the finalizer of an object that was taken off the queue.
     pub(crate) fn finalize_one(heap: HeapEntry, object: ObjectRef) {
         match heap.plan() {

@@ -8,7 +8,7 @@ impl Heap {
     /// Whether the object, which the slow path has just made, is sampled.
     pub(crate) fn is_sampled(&mut self, object: ObjectRef, cell: u64) -> bool {
         match self.plan() {
-            Plan::Deferred | Plan::Trace => self.is_sampled_by_cursor(object, cell),
+            Plan::Deferred | Plan::Trace => self.is_sampled_by_cursor(object, cell, self.bump.hole.end),
             Plan::Prompt => self.is_sampled_by_list(object.has(flag::LARGE), cell),
         }
     }

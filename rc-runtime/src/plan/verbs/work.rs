@@ -57,6 +57,14 @@ impl Heap {
         }
     }
 
+    /// The heap has a pause goal, or none any more.
+    pub(crate) fn note_pause_goal(&mut self, has_goal: bool) {
+        match self.plan() {
+            Plan::Deferred | Plan::Trace => self.services.finalizers.take_turns = has_goal,
+            Plan::Prompt => self.prompt.sliced_drains = has_goal,
+        }
+    }
+
     /// Collects all unreachable objects. Returns the number of objects that died.
     pub fn collect(heap: HeapEntry) -> u64 {
         match heap.plan() {

@@ -9,7 +9,7 @@ impl EpochReport {
         EpochReport {
             epoch: heap.clock.epoch,
             given_bytes: heap.clock.given_bytes,
-            log_entries: heap.deferred.log.entries,
+            log_entries: heap.log_entries(),
             promoted_before: heap.statistics.promoted_objects,
             ..EpochReport::default()
         }

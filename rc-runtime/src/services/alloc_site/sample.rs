@@ -47,9 +47,9 @@ impl Heap {
         }
     }
 
-    /// Of a plan that bumps a cursor: counts up to the object, and limits the cursor at the next point.
-    pub(crate) fn is_sampled_by_cursor(&mut self, object: ObjectRef, cell: u64) -> bool {
-        let (cursor, hole_end) = (self.context_mut().cursor, self.bump.hole.end);
+    /// Of a plan that bumps a cursor: counts up to the object, and limits the cursor in the hole that it runs through at the next point.
+    pub(crate) fn is_sampled_by_cursor(&mut self, object: ObjectRef, cell: u64, hole_end: u64) -> bool {
+        let cursor = self.context_mut().cursor;
         let Some(sites) = &mut self.services.alloc_sites else { return false };
         let sampler = &mut sites.sampler;
         sampler.count_to(cursor);

@@ -62,7 +62,7 @@ impl Heap {
                 return true;
             }
             for _ in 0..remaining {
-                if heap.trace.slices.judge() {
+                if heap.judges_the_queue() {
                     // Begun by a finalizer; it goes through the queue by places.
                     heap.with_driver(|driver, heap| _ = driver.collect(heap));
                 }

@@ -54,7 +54,7 @@ impl Heap {
             let (object, _) = self.services.open_objects.open[place];
             self.log_open(object);
         }
-        self.services.open_objects.entries = self.deferred.log.entries;
+        self.services.open_objects.entries = self.log_entries();
     }
 
     /// Trace plan: a mark in slices has its snapshot. What open objects refer to belongs to it, and no barrier will show it.

@@ -1,11 +1,11 @@
 //! Logging a block as a whole: in address order, where a program's own writes come in any. `[LOG]` `[PENDING]`
 
 use super::Shape;
-use crate::barrier::clear_unlogged;
 use crate::heap::Heap;
 use crate::memory::heap_walk::next_live;
 use crate::memory::range::{BLOCK_BYTES, MARK, UNLOGGED, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::plan::bump::clear_unlogged;
 use crate::plan::deferred::log;
 
 impl Heap {

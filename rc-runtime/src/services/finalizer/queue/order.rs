@@ -163,7 +163,7 @@ impl Heap {
                 return;
             }
         }
-        if heap.trace.slices.judge() {
+        if heap.judges_the_queue() {
             return heap.request_finalizer_turn();
         }
         heap.services.finalizers.ready = false;
@@ -184,7 +184,7 @@ impl Heap {
         let mut turn = heap.begin_turn();
         while heap.services.finalizers.left_in_set > 0 {
             // A collection in slices that judges the dead, begun by one of them, goes through the queue by places.
-            if waits || heap.trace.slices.judge() || !heap.has_turn(&mut turn) {
+            if waits || heap.judges_the_queue() || !heap.has_turn(&mut turn) {
                 heap.request_finalizer_turn();
                 return;
             }

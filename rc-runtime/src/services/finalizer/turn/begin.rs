@@ -8,14 +8,14 @@ use std::time::Instant;
 impl Heap {
     /// Whether the program has had its turn since the finalizers had theirs.
     pub(crate) fn finalizers_have_their_turn(&self) -> bool {
-        let timed = self.prompt.sliced_drains && self.options.slice_units.is_none();
+        let timed = self.finalizers_take_turns() && self.options.slice_units.is_none();
         !timed || self.services.finalizers.last_turn.program_had_its_own()
     }
 
     /// A turn begins.
     pub(crate) fn begin_turn(&self) -> Turn {
         match self.options.slice_units {
-            _ if !self.prompt.sliced_drains || self.services.finalizers.collecting => Turn::ALL,
+            _ if !self.finalizers_take_turns() || self.services.finalizers.collecting => Turn::ALL,
             Some(units) => Turn { calls_left: (units / UNITS_PER_CALL).max(1).into(), start: None },
             None => Turn { calls_left: CALLS_PER_LOOK.into(), start: Some(Instant::now()) },
         }

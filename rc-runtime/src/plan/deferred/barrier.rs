@@ -1,4 +1,4 @@
-//! The write barrier's slow path and the writes that go through it. `[LOG]`
+//! The write barrier's slow path under the deferred plan, and the writes that go through it. `[LOG]`
 //!
 //! The fast path is inline in compiled code: load the word of the unlogged table, test the bit, and store when it is
 //! clear. Expected cost of a write that needs no log: 1 load, 1 test, 1 branch, 1 store.
@@ -12,20 +12,21 @@
 
 use crate::heap::Heap;
 use crate::memory::range::{UNLOGGED, block_info};
-use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
+use crate::object::{ObjectRef, Slot, flag};
+use crate::plan::bump::clear_unlogged;
 use crate::plan::deferred::log;
 use crate::visit::Part;
 
 impl Heap {
     /// The slot's object is mature and not logged in this epoch: a write must log it first.
     #[inline(always)]
-    pub(crate) fn must_log(slot: Slot) -> bool {
+    pub(in crate::plan) fn must_log(slot: Slot) -> bool {
         UNLOGGED.get(slot.granule())
     }
 
     /// A write to a slot that must log.
     #[inline(always)]
-    pub(crate) fn write_logged(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+    pub(in crate::plan) fn write_logged(&mut self, object: ObjectRef, slot: Slot, word: u64) {
         self.log_slow(object, slot);
         slot.store(word);
     }
@@ -58,7 +59,7 @@ impl Heap {
     }
 
     #[inline(always)]
-    pub(crate) fn log_object(&mut self, object: ObjectRef) {
+    pub(in crate::plan) fn log_object(&mut self, object: ObjectRef) {
         debug_assert!(object.is_mature() || object.stamp() == self.clock.epoch - 1, "a young object needs no log");
         if self.deferred.counting && object.stamp() == self.clock.epoch - 1 {
             self.count_pending(object);
@@ -103,14 +104,14 @@ impl Heap {
     }
 
     /// The logged form of [`copy_references`](Self::copy_references).
-    pub(crate) fn copy_logged(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+    pub(in crate::plan) fn copy_logged(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         self.log_words(object, target, count);
         // SAFETY: the caller names `count` readable words and `count` words of the object.
         unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
     }
 
     /// The logged form of [`fill_references`](Self::fill_references).
-    pub(crate) fn fill_logged(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+    pub(in crate::plan) fn fill_logged(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
         self.log_words(object, target, count);
         for index in 0..count {
             object.slot(target.address() - object.address() + index * 8).store(word);
@@ -132,11 +133,4 @@ impl Heap {
             self.log_chunk(object, chunk);
         }
     }
-}
-
-/// A small object with a cell of `cell` bytes is logged, or young: its slots may be written to.
-#[inline(always)]
-pub(crate) fn clear_unlogged(object: ObjectRef, cell: u64) {
-    // SAFETY: [OWNED] a block of this heap.
-    unsafe { UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES) };
 }
