@@ -156,7 +156,7 @@ pub use heap::Heap;
 pub use inventory::ObjectInfo;
 pub use limits::LimitScope;
 pub use open_object::OpenObject;
-pub use options::{HeapOptions, Plan};
+pub use options::HeapOptions;
 pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder};
 pub use type_error::TypeError;
@@ -228,6 +228,20 @@ pub use tally_heap::descriptor::FinalizeOrder;
 /// ```
 #[doc(inline)]
 pub use tally_heap::memory::range::RangeError;
+/// The argument of [`HeapOptions::plan`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, Plan, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new().plan(Plan::Prompt))?;
+/// let node = TypeBuilder::new("Node", 16).reference("next", 0).register()?;
+/// heap.scope().allocate(node)?;
+/// heap.scope().poll(); // under the prompt plan it dies at the next safepoint
+/// assert_eq!(heap.statistics().live_objects, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_heap::plan::Plan;
 /// A part of [`Statistics`].
 ///
 /// ```

@@ -1,31 +1,7 @@
 //! How a heap is set up: the plan, and what may be set before the first object.
 
 use std::time::Duration;
-
-/// When objects are counted, and when they die.
-///
-/// ```
-/// use tally::{Heap, HeapOptions, Plan, TypeBuilder};
-///
-/// let mut heap = Heap::new(HeapOptions::new().plan(Plan::Prompt))?;
-/// let node = TypeBuilder::new("Node", 16).reference("next", 0).register()?;
-/// heap.scope().allocate(node)?;
-/// heap.scope().poll(); // under the prompt plan it dies at the next safepoint
-/// assert_eq!(heap.statistics().live_objects, 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Plan {
-    /// Counts are brought up to date from time to time, in epochs; an object dies in one of them. For speed.
-    #[default]
-    Deferred,
-    /// Counts are exact; an object outside of cycles dies at the first safepoint after its last reference has gone.
-    Prompt,
-    /// Nothing is counted; an object dies at a collection that finds no way to it from a root. Collections stop the program, or go in
-    /// slices where a pause goal is set.
-    Trace,
-}
+use tally_heap::plan::Plan;
 
 /// How a heap is set up. Each function returns the options with one thing set.
 ///
@@ -108,11 +84,7 @@ impl HeapOptions {
     pub(crate) fn inner(&self) -> tally_heap::HeapOptions {
         let inner = tally_heap::HeapOptions::default();
         tally_heap::HeapOptions {
-            plan: match self.plan {
-                Plan::Deferred => tally_heap::plan::Plan::Deferred,
-                Plan::Prompt => tally_heap::plan::Plan::Prompt,
-                Plan::Trace => tally_heap::plan::Plan::Trace,
-            },
+            plan: self.plan,
             heap_limit: self.heap_limit,
             epoch_bytes: self
                 .epoch_bytes

@@ -187,12 +187,8 @@ impl<'ctx> Frontend<'ctx> {
     pub fn function(&self, name: &str, of: FunctionType<'ctx>) -> FunctionValue<'ctx> {
         self.reserve(name);
         let function = self.declare(name, of);
-        function.set_gc(match self.plan {
-            Plan::Prompt => tally_llvm::lower::PROMPT_STRATEGY,
-            Plan::Trace => "trace",
-            Plan::Deferred => tally_llvm::lower::STRATEGY,
-        });
-        if self.plan == Plan::Trace {
+        function.set_gc(self.plan.strategy());
+        if !self.plan.has_barrier() {
             // As under the other plans a reference is written by [`Body::write`], so that marks may go in slices.
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute("tally-barriers", ""));
         }

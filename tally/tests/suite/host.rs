@@ -1,8 +1,7 @@
 //! A heap of a host for these tests, its types, and what a refusal says.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tally::{Heap, HeapOptions, TypeBuilder, TypeId};
-use tally_heap::plan::Plan;
+use tally::{Heap, HeapOptions, Plan, TypeBuilder, TypeId};
 
 /// Each of them without zeal, and with.
 pub fn both_with_zeal() -> impl Iterator<Item = (Plan, bool)> {
@@ -11,11 +10,7 @@ pub fn both_with_zeal() -> impl Iterator<Item = (Plan, bool)> {
 
 /// The options of a heap of that plan.
 pub fn options(plan: Plan) -> HeapOptions {
-    HeapOptions::new().plan(match plan {
-        Plan::Deferred => tally::Plan::Deferred,
-        Plan::Prompt => tally::Plan::Prompt,
-        Plan::Trace => tally::Plan::Trace,
-    })
+    HeapOptions::new().plan(plan)
 }
 
 /// A heap, and a type with fields at 0 and 8 and a word at 16.
