@@ -15,7 +15,7 @@ use tally_tests::random_program::trial::SAVINGS;
 
 /// The folder of programs that are wrong on purpose.
 const WRONG: &str = "wrong";
-/// Compilers of a language of their own: `c-api/tests/frontends.rs` has them.
+/// Compilers of a language of their own: `c-api/tests/suite/frontends.rs` has them.
 const FRONTENDS: &str = "frontends";
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// What says that objects die when their last reference goes.

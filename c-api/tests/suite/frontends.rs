@@ -1,5 +1,6 @@
 //! The frontends of `examples/frontends`: each compiles the same program, which prints the same.
 
+use crate::host::llvm;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -70,14 +71,13 @@ fn frontend_in_c_that_writes_text() {
 #[test]
 fn frontend_in_cpp_with_a_jit_of_its_own() {
     let folder = Folder::with(&[]);
-    let llvm = std::env::var_os("LLVM_SYS_221_PREFIX").map_or_else(|| "/usr/lib/llvm-22".into(), PathBuf::from);
     let include = |place: &str| format!("-I{}", source_tree().join(place).display());
     let (runtime, tiny) = (folder.path("runtime.o"), folder.path("tiny"));
     let words = ["-std=c11", &include("aot-runtime/include"), "-c", "-o", text(&runtime)];
     compile("clang-22", &words, &[source("runtime.c")]);
     let library = library("tally-c", "libtally_llvm.so");
     let beside = text(library.parent().expect("a folder"));
-    let headers = llvm.join("include");
+    let headers = llvm().join("include");
     let words = [
         "-std=c++17",
         &include("c-api/include"),
@@ -85,7 +85,7 @@ fn frontend_in_cpp_with_a_jit_of_its_own() {
         text(&headers),
         &format!("-L{beside}"),
         "-ltally_llvm",
-        &format!("-L{}", llvm.join("lib").display()),
+        &format!("-L{}", llvm().join("lib").display()),
         "-lLLVM-22",
         &format!("-Wl,-rpath,{beside}"),
         "-rdynamic",

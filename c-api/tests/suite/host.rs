@@ -10,7 +10,8 @@ fn library_file() -> PathBuf {
     library("tally-c", "libtally_llvm.so")
 }
 
-fn llvm() -> PathBuf {
+/// Where LLVM is installed.
+pub fn llvm() -> PathBuf {
     std::env::var_os("LLVM_SYS_221_PREFIX").map_or_else(|| "/usr/lib/llvm-22".into(), PathBuf::from)
 }
 
