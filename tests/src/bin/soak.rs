@@ -1,5 +1,5 @@
-//! `cargo run -p tally-tests --release --bin soak -- --ops 10000000 --seed 1`: random programs against the real heap,
-//! for any length of time.
+//! `cargo run -p tally-tests --release --bin soak -- --ops 10000000`: random programs against the real heap, for any
+//! length of time. Each soak has a seed of its own, which it prints; `--seed` repeats it.
 //!
 //! Programs are drawn from the same strategies as the property tests; program number n of seed S is always the same
 //! one. A worker process runs them, so that a crash costs nothing: the program it was running is found in the
@@ -36,8 +36,8 @@ struct Arguments {
     /// Or after so many minutes.
     #[arg(long)]
     minutes: Option<u64>,
-    /// Which programs: the same seed gives the same ones, and `random` some that were never run before.
-    #[arg(long, default_value = "1", value_parser = seed::parse)]
+    /// Which programs: the same seed gives the same ones. Without one, or with `random`, they were never run before.
+    #[arg(long, default_value = "random", value_parser = seed::parse)]
     seed: u64,
     /// Longest program.
     #[arg(long, default_value_t = 3000)]
@@ -151,6 +151,7 @@ impl Tally {
 
 /// Starts workers one after the other and shows their progress.
 fn supervise(arguments: &Arguments) -> Result<u8, String> {
+    println!("seed {}: `--seed {}` runs the same programs", arguments.seed, arguments.seed);
     let started = Instant::now();
     let (mut total, mut first) = (Tally::default(), 0);
     let mut by_setup: BTreeMap<String, Tally> = BTreeMap::new();
