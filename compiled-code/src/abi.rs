@@ -145,7 +145,7 @@ extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) ->
 extern "C" fn safepoint() {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::poll(unsafe { HeapEntry::of(heap) });
 }
 

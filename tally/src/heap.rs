@@ -77,7 +77,6 @@ impl Heap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn leak_report(&mut self) -> Option<LeakReport> {
-        // SAFETY: a safepoint: no reference to the inner heap is in use.
         self.scope().safepoint(tally_heap::Heap::leak_report)
     }
 
@@ -99,7 +98,6 @@ impl Heap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finalize_all(&mut self) {
-        // SAFETY: a safepoint: no reference to the inner heap is in use; `&mut self` says that no finalizer runs.
         self.scope().safepoint(tally_heap::Heap::finalize_all);
     }
 
@@ -136,7 +134,6 @@ impl Heap {
     /// ```
     pub fn verify(&mut self) -> Result<(), Violation> {
         let mut scope = self.scope();
-        // SAFETY: a safepoint: no reference to the inner heap is in use; `&mut self` says that no finalizer runs.
         scope.safepoint(tally_heap::Heap::epoch_before_recount);
         scope.leaf(|inner| inner.with_driver(|driver, heap| driver.verify(heap)))
     }

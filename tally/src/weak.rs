@@ -73,7 +73,6 @@ impl<'h> Scope<'h> {
         callback: impl for<'f> Fn(&mut FinalizerScope<'f>, Handle<'f>) + 'static,
     ) -> Result<Handle<'h>, OutOfMemory> {
         let target = self.get(target).object;
-        // SAFETY: as for `new_weak`.
         let weak = self.safepoint(|mut inner| inner.new_weak_with(target, weak_was_cleared))?;
         let closure = HostValue::new(Callback(Rc::new(callback)), self.core().errors.clone());
         self.leaf(|inner| inner.set_host_value(weak, Box::new(closure)));
@@ -154,7 +153,6 @@ impl<'h> Scope<'h> {
     /// [`OutOfMemory`].
     pub fn new_ephemeron(&mut self, key: Handle<'_>, value: Option<Handle<'_>>) -> Result<Handle<'h>, OutOfMemory> {
         let (key, value) = (self.get(key).object, value.map(|value| self.get(value).object));
-        // SAFETY: as for `new_weak`.
         let made = self.safepoint(|mut inner| inner.new_ephemeron(key, value))?;
         Ok(self.handle_of(made))
     }

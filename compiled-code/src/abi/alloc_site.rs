@@ -71,7 +71,7 @@ pub unsafe extern "C" fn tally_alloc_site(word: u64, visit: Option<VisitSite>, c
         (Some(site), Some(visit)) => {
             let texts = texts_of(site);
             let places = places_of(&texts);
-            // SAFETY: a function of that type, by the caller's promise; places and texts live until it returns.
+            // SAFETY: a function of that type, as `tally.h` asks for; places and texts live until it returns.
             unsafe { visit(places.as_ptr(), places.len() as u64, context) };
         }
         (Some(site), None) => eprintln!("tally: {word:#x} was allocated {}", text_of_site(site)),
@@ -109,7 +109,7 @@ fn show(row: &SiteTotals, visit: VisitTotals, context: *mut c_void) {
         allocated_objects: row.allocated_objects,
         allocated_bytes: row.allocated_bytes,
     };
-    // SAFETY: a function of that type, by the caller's promise; places and texts live until it returns.
+    // SAFETY: a function of that type, as `tally.h` asks for; places and texts live until it returns.
     unsafe { visit(&raw const totals, context) };
 }
 

@@ -61,6 +61,6 @@ safepoint_shim! {
 extern "C" fn finalize_all() {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::finalize_all_at_safepoint(unsafe { HeapEntry::of(heap) });
 }

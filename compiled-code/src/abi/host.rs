@@ -45,7 +45,7 @@ safepoint_shim! {
 extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: by the caller's promise.
+    // SAFETY: `free` takes the pointer, as `tally.h` asks for.
     answer(unsafe { heap.new_host_pointer(pointer, free) })
 }
 
@@ -64,29 +64,28 @@ type VisitType = unsafe extern "C" fn(*const c_char, u64, u64, *mut c_void);
 extern "C" fn step(ns: u64) -> i32 {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::step(unsafe { HeapEntry::of(heap) }, ns).into()
 }
 
 extern "C" fn step_bytes(bytes: u64) -> i32 {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::step_bytes(unsafe { HeapEntry::of(heap) }, bytes).into()
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
     let mut names: FxHashMap<u32, CString> = FxHashMap::default();
-    // SAFETY: [ALONE] compiled code holds no reference to its heap; `visit` is a function of that type, by the caller's
-    // promise.
+    // SAFETY: [ALONE] borrowed for the last statement alone, and by that to make an entry.
     let heap = unsafe { thread_heap() };
     let visit = |object: ObjectRef, bytes| {
         let info = object.type_info();
         let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
-        // SAFETY: by the caller's promise.
+        // SAFETY: a function of that type, as `tally.h` asks for; the name lives until it returns.
         unsafe { visit(object.address() as *mut c_void, name.as_ptr(), bytes, context) };
     };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     Heap::for_each_object(unsafe { HeapEntry::of(heap) }, visit);
 }
 
@@ -99,7 +98,7 @@ extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64
         None => eprint!("{}", report.text("now")),
         Some(visit) => {
             for OfType { name, objects, bytes, .. } in &report.types {
-                // SAFETY: a function of that type, by the caller's promise.
+                // SAFETY: a function of that type, as `tally.h` asks for.
                 unsafe { visit(c_text(name).as_ptr(), *objects, *bytes, context) };
             }
         }

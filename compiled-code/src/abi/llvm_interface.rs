@@ -98,14 +98,14 @@ pub unsafe extern "C" fn tally_trace_with(callback: Option<Callback>) {
 extern "C" fn collect() {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     tally_heap::Heap::collect(unsafe { HeapEntry::of(heap) });
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
     // Visited after the walk: the callback may do anything, even collect.
     for root in roots() {
-        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
+        // SAFETY: a function of that type, as `tally.h` asks for; the slots lie in frames that are still there.
         unsafe { visit(root.slot, root.meta) };
     }
 }
@@ -142,7 +142,7 @@ extern "C" fn walk_roots(visit: unsafe extern "C" fn(*const CStackRoot, *mut c_v
             return_address: root.return_address,
             stack_pointer: root.stack_pointer,
         };
-        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
+        // SAFETY: a function of that type, as `tally.h` asks for; the slots lie in frames that are still there.
         unsafe { visit(&raw const seen, data) };
     }
 }

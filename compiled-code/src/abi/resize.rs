@@ -36,12 +36,12 @@ extern "C" fn try_resize(owner: u64, field: u64, length: u64) -> i32 {
 extern "C" fn rehash(owner: u64, field: u64, length: u64, rehash: RehashFunction, context: *mut c_void) {
     let (owner, slot) = storage(owner, field, "tally_rehash");
     let mut fill = |old: ObjectRef, new: ObjectRef| {
-        // SAFETY: by the caller's promise.
+        // SAFETY: a function of that type, as `tally.h` asks for.
         unsafe { rehash(old.address() as *const c_void, new.address() as *mut c_void, context) }
     };
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: by the caller's promise.
+    // SAFETY: `rehash` fills the new storage, as `tally.h` asks for.
     or_stop(unsafe { heap.rehash(owner, slot, length, &mut fill) });
 }
 

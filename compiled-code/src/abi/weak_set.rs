@@ -21,7 +21,7 @@ safepoint_shim! {
 extern "C" fn weak_set_new(hash_offset: u32) -> u64 {
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
-    // SAFETY: compiled code holds no reference to its heap.
+    // SAFETY: [ALONE] compiled code holds no reference to its heap.
     if !Heap::makes_room_for_weak_set(unsafe { HeapEntry::of(heap) }) {
         fatal::stop(STATUS_USAGE, "tally_weak_set_new: a heap has at most 4095 weak sets");
     }

@@ -107,7 +107,7 @@ extern "C" fn objects_of(descriptor: *const TypeDescriptor, visit: Option<VisitO
     });
     if let Some(visit) = visit {
         for object in objects {
-            // SAFETY: a function of that type, by the caller's promise.
+            // SAFETY: a function of that type, as `tally.h` asks for.
             unsafe { visit(object.address() as *mut c_void, data) };
         }
     }
@@ -194,7 +194,7 @@ fn call(visit: VisitHolder, holder: &Holder, held: ObjectRef, data: *mut c_void)
         line,
         root,
     };
-    // SAFETY: a function of that type, by the caller's promise; the texts live until it returns.
+    // SAFETY: a function of that type, as `tally.h` asks for; the texts live until it returns.
     unsafe { visit(&raw const seen, held.address() as *mut c_void, data) };
 }
 

@@ -85,16 +85,19 @@ impl Record {
         self.pc.set(frame.pc);
         self.place.set(place);
         self.sp.set(frame.sp);
-        write_pair(place, [ptr::from_ref(self) as u64, diverted_return()]);
+        // SAFETY: the walk has found the pair there; its frame is active, and waits.
+        unsafe { write_pair(place, [ptr::from_ref(self) as u64, diverted_return()]) };
     }
 
     /// Puts the pair back, if it is there; false if it is not.
     fn restore(&self) -> bool {
         let place = self.place.get();
-        if read_pair(place) != [ptr::from_ref(self) as u64, diverted_return()] {
+        // SAFETY: where `divert` found a pair; the stack is still there, whatever its words hold now.
+        if unsafe { read_pair(place) } != [ptr::from_ref(self) as u64, diverted_return()] {
             return false;
         }
-        write_pair(place, [self.fp.get(), self.pc.get()]);
+        // SAFETY: the pair is there, so its frame is active, and waits.
+        unsafe { write_pair(place, [self.fp.get(), self.pc.get()]) };
         self.place.set(0);
         true
     }
@@ -257,14 +260,17 @@ pub unsafe extern "C" fn tally_landed() {
     });
 }
 
-fn read_pair(place: u64) -> [u64; 2] {
-    // SAFETY: two words of this thread's stack, above the caller's frame.
+/// # Safety
+/// Two words of this thread's stack, above the caller's frame.
+unsafe fn read_pair(place: u64) -> [u64; 2] {
+    // SAFETY: by the caller's promise.
     unsafe { *(place as *const [u64; 2]) }
 }
 
-fn write_pair(place: u64, pair: [u64; 2]) {
-    // SAFETY: two words of this thread's stack, above the caller's frame; the frame they belong to is active, and reads
-    // them when it returns only.
+/// # Safety
+/// As for [`read_pair`]. The frame that they belong to is active, and reads them only when it returns.
+unsafe fn write_pair(place: u64, pair: [u64; 2]) {
+    // SAFETY: by the caller's promise.
     unsafe { *(place as *mut [u64; 2]) = pair };
 }
 

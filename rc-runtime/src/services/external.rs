@@ -37,7 +37,7 @@ struct HostPointer {
 
 impl Drop for HostPointer {
     fn drop(&mut self) {
-        // SAFETY: the maker of the host object promised that.
+        // SAFETY: by the promise to `new_host_pointer`: the function may be called with the pointer, once.
         unsafe { (self.free)(self.pointer) };
     }
 }

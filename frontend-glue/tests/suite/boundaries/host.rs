@@ -107,7 +107,7 @@ impl Host {
 fn live_objects() -> u64 {
     // SAFETY: no arguments; what this thread's frames need is in roots.
     unsafe { tally_collect() };
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     unsafe { thread_heap() }.statistics.live_objects
 }
 

@@ -104,9 +104,12 @@ impl Heap {
     }
 
     /// The logged form of [`copy_references`](Self::copy_references).
-    pub(in crate::plan) fn copy_logged(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+    ///
+    /// # Safety
+    /// As for that.
+    pub(in crate::plan) unsafe fn copy_logged(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         self.log_words(object, target, count);
-        // SAFETY: the caller names `count` readable words and `count` words of the object.
+        // SAFETY: by the caller's promise.
         unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
     }
 

@@ -168,8 +168,10 @@ impl Heap {
     /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
     pub unsafe fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         match self.regime() {
-            Plan::Deferred => self.copy_logged(object, target, source, count),
-            Plan::Prompt => self.copy_counted(object, target, source, count),
+            // SAFETY: by the caller's promise.
+            Plan::Deferred => unsafe { self.copy_logged(object, target, source, count) },
+            // SAFETY: by the caller's promise.
+            Plan::Prompt => unsafe { self.copy_counted(object, target, source, count) },
             // SAFETY: by the caller's promise.
             Plan::Trace => unsafe { self.copy_shown(object, target, source, count) },
         }

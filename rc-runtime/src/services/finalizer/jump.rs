@@ -140,7 +140,6 @@ impl Heap {
     /// Tells the hook of the objects whose finalizers were left.
     pub(crate) fn tell_of_jumps(heap: HeapEntry, objects: List<ObjectRef>) {
         for object in objects {
-            // SAFETY: by the caller's promise.
             Heap::report_error(heap, object, object.type_info(), &crate::services::exception::Escaped::Jump);
         }
     }

@@ -94,15 +94,14 @@ impl Heap {
             unsafe { self.weak_map_remove(map, key) };
             return Ok(());
         }
-        // SAFETY: by the caller's promise.
         let done = map.slot(BUCKETS).read() != 0
             && match WeakMode::of_map(map) {
-                // SAFETY: as above.
+                // SAFETY: by the caller's promise; the map has that mode and a bucket.
                 WeakMode::Keys => unsafe { self.set_at_once(map, WeakMode::Keys, key, value) },
-                // SAFETY: as above.
+                // SAFETY: by the caller's promise; the map has that mode and a bucket.
                 mode => unsafe { self.set_weakly_at_once(map, mode, key, value) },
             };
-        // SAFETY: as above.
+        // SAFETY: by the caller's promise.
         if done { Ok(()) } else { unsafe { self.weak_map_set_slowly(map, key, value) } }
     }
 

@@ -178,7 +178,6 @@ fn class_of_a_finalizers_object_outlives_the_call() {
 #[test]
 fn finalizers_change_the_roots_and_the_table_that_led_to_the_dead() {
     let action: Action = |m, object| {
-        // SAFETY: [HEADER] root 0 holds the table.
         let (table, number) = (m.root(RootIndex(0)).expect("the table"), object.slot(16).read());
         set(m, table, 24 + (number * 7 % 200) * 8, None);
         let fresh = new(m, &NODE, 1000 + number);

@@ -149,9 +149,12 @@ impl Heap {
     }
 
     /// The counted form of [`copy_references`](Self::copy_references).
-    pub(crate) fn copy_counted(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+    ///
+    /// # Safety
+    /// As for that.
+    pub(in crate::plan) unsafe fn copy_counted(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         let info = object.type_info();
-        // SAFETY: the caller names `count` readable words and `count` words of the object.
+        // SAFETY: by the caller's promise.
         let copy = || unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
         let bytes = bytes_of(object, target, count);
         if let Reading::Traced(_) = info.reading {
@@ -159,8 +162,7 @@ impl Heap {
         }
         let (gained, lost) = self.ends_of_move(info, object, bytes, source);
         info.for_each_slot_among(object, gained, |slot| {
-            // SAFETY: the caller names `count` readable words and `count` words of the object; : the word that this
-            // slot is about to hold.
+            // SAFETY: by the caller's promise: one of the words, which this slot is about to hold.
             let word = unsafe { Slot::from_address(source.wrapping_add(slot.address() - target.address())) }.read();
             // SAFETY: [HEADER] a word of a field of that type.
             if let Some(new) = unsafe { info.decode(word) } {
