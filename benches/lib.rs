@@ -124,8 +124,10 @@ pub fn held_by_elements(elements: Elements, count: usize) -> State {
 unsafe extern "C" fn trace_pair(words: *const u64, n: u64, visit: TraceVisit, context: *mut c_void) {
     // SAFETY: an image of two words.
     if n == 2 && unsafe { *words.wrapping_add(1) } & 1 == 1 {
+        // SAFETY: an image of two words.
+        let word = unsafe { *words };
         // SAFETY: a reference, as its tag says.
-        unsafe { visit(*words as *mut c_void, context) };
+        unsafe { visit(word as *mut c_void, context) };
     }
 }
 

@@ -6,8 +6,6 @@
 //!
 //! A test holds that every function of the headers is exported, and nothing else.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 mod building;
 mod code;
 mod diagnostics;

@@ -11,8 +11,6 @@
 //! The heap and the collector know nothing of this crate: a heap is made with a
 //! [`RootSource`](tally_collector::root_source::RootSource), which asks the stack for roots.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 #[macro_use]
 mod leaf;
 

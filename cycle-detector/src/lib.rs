@@ -24,8 +24,6 @@
 //! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is one
 //! heap and its collector, raw; the crate `tally` is what hosts use, with lifetimes that keep references from being lost.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 pub mod account;
 pub mod budget;
 mod collection_log;

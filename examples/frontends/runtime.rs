@@ -62,7 +62,7 @@ extern "C-unwind" fn text(bytes: *const u8, length: u64) -> Word {
     // SAFETY: the first word of a new text is its kind; the runtime has set the second, its length.
     unsafe { object.write(TEXT) };
     // SAFETY: the text's bytes are behind its two words.
-    unsafe { std::ptr::copy_nonoverlapping(bytes, object.add(2).cast(), length as usize) };
+    unsafe { std::ptr::copy_nonoverlapping(bytes, object.wrapping_add(2).cast(), length as usize) };
     object as Word
 }
 

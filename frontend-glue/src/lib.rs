@@ -4,8 +4,6 @@
 //! the result (`jit`, `aot`) and the `tally` command, which is `command`, with one file per subcommand, and which `main.rs` calls. LLVM appears in this crate only: the heap and the collector know nothing of it. This crate knows of
 //! them only the list `tally_compiled::for_each_runtime_symbol!` and the `repr(C)` layouts.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 pub mod analysis;
 pub mod aot;
 mod command;

@@ -8,8 +8,6 @@
 //! diagnostics and printers are; they call back the steps below, which are those of [`tally_llvm::pipeline::other_tools`].
 //! A module belongs to the tool and to the thread that gives it: a linker runs several at once.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 mod report;
 mod steps;
 

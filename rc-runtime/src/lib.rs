@@ -24,8 +24,6 @@
 //! The crate `tally-collector` decides, through [`epoch_driver`], when epochs run and what a dead cycle is. What exists only because
 //! compiled programs run (C symbols, modules, stacks) is `tally-compiled`.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 pub mod allocate;
 pub mod arch;
 mod at_work;

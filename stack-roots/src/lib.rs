@@ -29,8 +29,6 @@
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and reads the slot
 //! itself. It has no state, and of other crates a hasher alone.
 
-#![warn(clippy::multiple_unsafe_ops_per_block)]
-
 pub mod anchor;
 mod arch;
 pub mod compact_map;

@@ -122,8 +122,6 @@
 //! code does what its source says: the promise of this page ends where it begins. It runs on the heaps of its threads, not
 //! on a [`Heap`]. Without the feature the crate builds with no LLVM.
 
-#![deny(clippy::multiple_unsafe_ops_per_block)]
-
 mod alloc_site;
 mod errors;
 mod field;

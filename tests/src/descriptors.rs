@@ -72,7 +72,7 @@ fn describe(kind: Kind) -> TypeDescriptor {
 unsafe extern "C" fn trace_pairs(words: *const u64, n: u64, visit: TraceVisit, context: *mut c_void) {
     for pair in 0..n / 2 {
         // SAFETY: the caller hands an image of `n` words.
-        let (tag, word) = unsafe { (words.add(2 * pair as usize).read(), words.add(2 * pair as usize + 1).read()) };
+        let [tag, word] = unsafe { words.wrapping_add(2 * pair as usize).cast::<[u64; 2]>().read() };
         if tag == TRACE_TAG && word != 0 {
             // SAFETY: `visit` takes any reference with the context that came with it.
             unsafe { visit(word as *mut c_void, context) };

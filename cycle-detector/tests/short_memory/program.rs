@@ -15,8 +15,10 @@ unsafe extern "C-unwind" fn close(_: *mut c_void) {
 
 unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
     for place in 0..count as usize {
-        // SAFETY: the contract of trace functions.
-        unsafe { visit(*words.add(place) as *mut c_void, context) };
+        // SAFETY: an image of so many words.
+        let word = unsafe { *words.wrapping_add(place) };
+        // SAFETY: every word of the type is a reference, and the context came with `visit`.
+        unsafe { visit(word as *mut c_void, context) };
     }
 }
 

@@ -155,11 +155,11 @@ fn globals_that_keep_objects_are_named_in_the_leak_report() {
 /// A pair of tag and word; the word is a reference if the tag is 1.
 unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
     assert_eq!(count, 2, "the variable as a whole");
-    // SAFETY: two words, and what the runtime passed.
-    unsafe {
-        if *words == 1 {
-            visit(*words.add(1) as *mut c_void, context);
-        }
+    // SAFETY: an image of two words.
+    let [tag, word] = unsafe { *words.cast::<[u64; 2]>() };
+    if tag == 1 {
+        // SAFETY: a reference, as its tag says, and the context came with `visit`.
+        unsafe { visit(word as *mut c_void, context) };
     }
 }
 

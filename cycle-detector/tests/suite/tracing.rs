@@ -21,7 +21,7 @@ thread_local! {
 /// Notes the number of the file.
 unsafe extern "C-unwind" fn finalize(object: *mut c_void) {
     // SAFETY: a file's third word is its number.
-    let number = unsafe { object.cast::<u64>().add(2).read() };
+    let number = unsafe { object.cast::<u64>().wrapping_add(2).read() };
     FINALIZED.with_borrow_mut(|finalized| finalized.push(number));
 }
 

@@ -97,12 +97,12 @@ fn memory() -> u64 {
     *MEMORY.get_or_init(|| {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let wanted = (range::HEAP_BASE + (1 << 30)) as *mut c_void;
-        // SAFETY: fresh memory at an address where there is none; its last page is taken away again.
-        unsafe {
-            let got = libc::mmap(wanted, CELL_MAX as usize + 4096, access, kind | libc::MAP_FIXED_NOREPLACE, -1, 0);
-            assert_eq!(got, wanted);
-            libc::mprotect(got.byte_add(CELL_MAX as usize), 4096, libc::PROT_NONE);
-        }
+        let (bytes, kind) = (CELL_MAX as usize + 4096, kind | libc::MAP_FIXED_NOREPLACE);
+        // SAFETY: fresh memory at an address where there is none.
+        let got = unsafe { libc::mmap(wanted, bytes, access, kind, -1, 0) };
+        assert_eq!(got, wanted);
+        // SAFETY: its last page, which nothing uses.
+        unsafe { libc::mprotect(got.wrapping_byte_add(CELL_MAX as usize), 4096, libc::PROT_NONE) };
         wanted as u64
     })
 }
@@ -111,7 +111,9 @@ extern "C" fn finalize(_: *mut c_void) {}
 
 unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
     for index in 0..count as usize {
-        // SAFETY: the runtime passes that many words, and a function that takes any word.
-        unsafe { visit(*words.add(index) as *mut c_void, context) };
+        // SAFETY: the runtime passes that many words.
+        let word = unsafe { *words.wrapping_add(index) };
+        // SAFETY: the runtime passes a function that takes any word.
+        unsafe { visit(word as *mut c_void, context) };
     }
 }

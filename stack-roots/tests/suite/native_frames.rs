@@ -145,8 +145,12 @@ fn address(function: unsafe extern "C-unwind" fn()) -> u64 {
 
 /// A native frame of the script.
 unsafe extern "C-unwind" fn native(depth: usize, context: *mut Context) {
+    // SAFETY: the context is the first field of the world that `run` owns and does not touch while managed code runs.
+    let script = unsafe { (*context).script };
     // SAFETY: the script has an entry for each depth, and ends with `sr_top`.
-    unsafe { (*(*context).script.add(depth))(depth + 1, context) };
+    let next = unsafe { *script.wrapping_add(depth) };
+    // SAFETY: an entry takes its depth and the context.
+    unsafe { next(depth + 1, context) };
     // Keeps the call from becoming a jump: this must be a frame.
     std::hint::black_box(depth);
 }

@@ -49,7 +49,7 @@ impl Doer {
         let index = usize::from(index) % GLOBALS;
         // SAFETY: one of the GLOBALS slots in the box of the heap under test, which outlives its mutator and so all
         // finalizers.
-        (index, unsafe { &*self.globals.add(index) })
+        (index, unsafe { &*self.globals.wrapping_add(index) })
     }
 
     fn held_by(&self, index: u8) -> Option<u64> {

@@ -386,15 +386,16 @@ fn bulk_writes_count_what_they_write_and_release_what_they_overwrite() {
         m.push_root(Some(object));
     }
     // SAFETY: ten elements from byte 8 on.
-    unsafe {
-        m.fill_refs(array, array.slot(8), one.address(), 10);
-        assert_eq!(m.count_of(one), 11);
-        m.fill_refs(array, array.slot(8), two.address(), 5);
-        assert_eq!((m.count_of(one), m.count_of(two)), (6, 6));
-        m.copy_refs(array, array.slot(16), array.address() + 8, 9);
-        assert_eq!((m.count_of(one), m.count_of(two)), (5, 7), "overlapping: one moves up by a word");
-        m.fill_refs(array, array.slot(8), 0, 10);
-    }
+    unsafe { m.fill_refs(array, array.slot(8), one.address(), 10) };
+    assert_eq!(m.count_of(one), 11);
+    // SAFETY: five of them.
+    unsafe { m.fill_refs(array, array.slot(8), two.address(), 5) };
+    assert_eq!((m.count_of(one), m.count_of(two)), (6, 6));
+    // SAFETY: nine of them, to the nine from the second on.
+    unsafe { m.copy_refs(array, array.slot(16), array.address() + 8, 9) };
+    assert_eq!((m.count_of(one), m.count_of(two)), (5, 7), "overlapping: one moves up by a word");
+    // SAFETY: all ten.
+    unsafe { m.fill_refs(array, array.slot(8), 0, 10) };
     assert_eq!((m.count_of(one), m.count_of(two)), (1, 1));
     m.verify().expect("sound");
 }
@@ -404,8 +405,10 @@ fn bulk_writes_count_what_they_write_and_release_what_they_overwrite() {
 fn bulk_writes_into_what_trace_reads_count_the_elements_they_touch() {
     unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
         for index in 0..count as usize {
-            // SAFETY: an image of so many words; what the runtime passed.
-            unsafe { visit(*words.add(index) as *mut c_void, context) };
+            // SAFETY: an image of so many words.
+            let word = unsafe { *words.wrapping_add(index) };
+            // SAFETY: every word is a reference, and the context came with `visit`.
+            unsafe { visit(word as *mut c_void, context) };
         }
     }
     /// The length reads as no reference.
@@ -418,18 +421,19 @@ fn bulk_writes_into_what_trace_reads_count_the_elements_they_touch() {
         m.push_root(Some(array));
         let [one, two] = nodes(&mut m);
         [one, two].into_iter().for_each(|object| _ = m.push_root(Some(object)));
-        // SAFETY: words of the last elements, two in each.
-        unsafe {
-            let from = array.slot(8 + 16 * (length - 4));
-            m.fill_refs(array, from, one.address(), 8);
-            assert_eq!((m.count_of(one), m.count_of(two)), (9, 1), "{length}");
-            m.fill_refs(array, array.slot(8 + 16 * (length - 3) + 8), two.address(), 3);
-            assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: from the middle of an element on");
-            m.copy_refs(array, from, from.address() + 8, 7);
-            assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: one moves out, and one is there twice");
-            m.verify().expect("sound");
-            m.fill_refs(array, from, 0, 8);
-        }
+        let (from, middle) = (array.slot(8 + 16 * (length - 4)), array.slot(8 + 16 * (length - 3) + 8));
+        // SAFETY: the words of the last four elements, two in each.
+        unsafe { m.fill_refs(array, from, one.address(), 8) };
+        assert_eq!((m.count_of(one), m.count_of(two)), (9, 1), "{length}");
+        // SAFETY: three of them.
+        unsafe { m.fill_refs(array, middle, two.address(), 3) };
+        assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: from the middle of an element on");
+        // SAFETY: seven of them, from the seven behind the first.
+        unsafe { m.copy_refs(array, from, from.address() + 8, 7) };
+        assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: one moves out, and one is there twice");
+        m.verify().expect("sound");
+        // SAFETY: all eight.
+        unsafe { m.fill_refs(array, from, 0, 8) };
         assert_eq!((m.count_of(one), m.count_of(two)), (1, 1), "{length}");
         m.verify().expect("sound");
     }

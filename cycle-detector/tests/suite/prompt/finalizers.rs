@@ -26,8 +26,10 @@ static FILES: TypeDescriptor =
     unsafe { TypeDescriptor::plain(c"Files", 16, &[]).with_tail(0, 8, &[0]).finalized(close_all) };
 
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
-    // SAFETY: the heap calls with an object of the type, and is not borrowed meanwhile.
-    let (object, heap) = unsafe { (ObjectRef::from_address(object as u64), &mut *HEAP.get()) };
+    // SAFETY: [HEADER] the heap calls with an object of the type.
+    let object = unsafe { ObjectRef::from_address(object as u64) };
+    // SAFETY: [ALONE] the heap calls, and is not borrowed meanwhile.
+    let heap = unsafe { &mut *HEAP.get() };
     assert!(object.exact_count() > 0);
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(16).read()));
     if let Some(action) = ACTION.get() {

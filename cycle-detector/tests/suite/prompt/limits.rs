@@ -135,21 +135,22 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
     let handles = |descriptor| &mut *Box::leak(Box::new([TypeHandle { descriptor, meta: 0, cell: 0 }]));
     let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles(&CLOSED)), record(c"second.ll", 0, &mut []));
     // SAFETY: the records stay until the end of the test.
-    unsafe {
-        registry::register(&first).expect("the first of its plan");
-        let error = registry::register(&second).expect_err("another plan").to_string();
-        for expected in ["second.ll", "first.ll", "\"refcount\"", "\"refcount-prompt\""] {
-            assert!(error.contains(expected), "{error}");
-        }
-        registry::unregister(&first);
-        registry::register(&second).expect("alone");
-        registry::unregister(&second);
-        let third = record(c"third.ll", 0, handles(&WRONG));
-        let error = registry::register(&third).expect_err("no finalizer").to_string();
-        assert!(error.contains("third.ll") && error.contains("finalize is null"), "{error}");
-        let fourth = record(c"fourth.ll", 0, handles(&CLOSED));
-        registry::register(&fourth).expect("finalizers are for both plans");
-        registry::unregister(&fourth);
+    let register = |record: &ModuleRecord| unsafe { registry::register(record) };
+    // SAFETY: nothing of the module is used any more.
+    let unregister = |record: &ModuleRecord| unsafe { registry::unregister(record) };
+    register(&first).expect("the first of its plan");
+    let error = register(&second).expect_err("another plan").to_string();
+    for expected in ["second.ll", "first.ll", "\"refcount\"", "\"refcount-prompt\""] {
+        assert!(error.contains(expected), "{error}");
     }
+    unregister(&first);
+    register(&second).expect("alone");
+    unregister(&second);
+    let third = record(c"third.ll", 0, handles(&WRONG));
+    let error = register(&third).expect_err("no finalizer").to_string();
+    assert!(error.contains("third.ll") && error.contains("finalize is null"), "{error}");
+    let fourth = record(c"fourth.ll", 0, handles(&CLOSED));
+    register(&fourth).expect("finalizers are for both plans");
+    unregister(&fourth);
     assert!(type_registry::register(&WRONG).is_err());
 }

@@ -35,14 +35,13 @@ thread_local!(static KEEPS: Cell<Option<(ObjectRef, *mut tally_heap::Heap)>> = c
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
     if let Some((holder, heap)) = KEEPS.take() {
-        // SAFETY: the heap calls, and is not borrowed meanwhile. What the door leads to is kept, and the door does not
-        // lead to it any more.
-        unsafe {
-            let door = ObjectRef::from_address(object as u64);
-            let kept = door.slot(0).read();
-            (*heap).write(holder, holder.slot(8), kept);
-            (*heap).write(door, door.slot(0), 0);
-        }
+        // SAFETY: [HEADER] the heap calls with an object of the type.
+        let door = unsafe { ObjectRef::from_address(object as u64) };
+        // SAFETY: [ALONE] the heap calls, and is not borrowed meanwhile.
+        let heap = unsafe { &mut *heap };
+        // What the door leads to is kept, and the door does not lead to it any more.
+        heap.write(holder, holder.slot(8), door.slot(0).read());
+        heap.write(door, door.slot(0), 0);
     }
 }
 

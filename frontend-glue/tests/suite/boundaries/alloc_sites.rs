@@ -25,7 +25,7 @@ define ptr @{function}() gc "refcount" {{
 }
 
 fn site(object: u64) -> String {
-    // SAFETY: borrowed for this statement alone.
+    // SAFETY: [ALONE] borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [HEADER] an object that a global variable holds.
     let site = heap.alloc_site(unsafe { ObjectRef::from_address(object) });
@@ -36,34 +36,35 @@ fn site(object: u64) -> String {
 fn site_of_a_module_that_is_removed_keeps_its_names() {
     let test = || {
         let mut session = Session::new(CompileOptions { names: true, ..options() }).unwrap();
-        // SAFETY: the suite's own module, which has the type with which it is called.
-        let keep: unsafe extern "C" fn(u64) = unsafe {
-            session.add("keeper", KEEPER.as_bytes()).unwrap();
-            std::mem::transmute(session.lookup("keep").unwrap())
-        };
+        // SAFETY: the suite's own module.
+        unsafe { session.add("keeper", KEEPER.as_bytes()) }.unwrap();
+        // SAFETY: the module defines it with that type.
+        let keep: unsafe extern "C" fn(u64) = unsafe { std::mem::transmute(session.lookup("keep").unwrap()) };
         // SAFETY: called as `tally.h` says.
         unsafe { tally_record_alloc_sites(1) };
         let mut made = |function: &str| {
-            // SAFETY: the suite's own module; its function has returned when it is removed, and a result is kept before the next safepoint.
-            unsafe {
-                let module = session.add(function, maker(function).as_bytes()).unwrap();
-                let make: unsafe extern "C" fn() -> u64 = std::mem::transmute(session.lookup(function).unwrap());
-                let object = make();
-                keep(object);
-                session.remove(module).unwrap();
-                object
-            }
+            // SAFETY: the suite's own module.
+            let module = unsafe { session.add(function, maker(function).as_bytes()) }.unwrap();
+            // SAFETY: the module defines it with that type.
+            let make: unsafe extern "C" fn() -> u64 = unsafe { std::mem::transmute(session.lookup(function).unwrap()) };
+            // SAFETY: compiled with that type.
+            let object = unsafe { make() };
+            // SAFETY: compiled with that type; there was no safepoint since the object was made.
+            unsafe { keep(object) };
+            // SAFETY: its only function has returned.
+            unsafe { session.remove(module) }.unwrap();
+            object
         };
         for function in ["first", "second", "third"] {
             let object = made(function);
             assert_eq!(site(object), format!("in `{function}`"));
         }
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         let totals = unsafe { thread_heap() }.alloc_sites();
         let mut named: Vec<String> = totals.iter().map(|row| text_of_site(&row.site)).collect();
         named.sort();
         assert_eq!(named, ["in `first`", "in `second`", "in `third`"]);
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { keep(0) };
     };
     std::thread::spawn(test).join().unwrap();

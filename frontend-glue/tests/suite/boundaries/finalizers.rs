@@ -291,21 +291,20 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
             |session: &mut Session, name: &str, text: &str| unsafe { session.add(name, text.as_bytes()) }.unwrap();
         add(&mut session, "keeper", KEEPER);
         let module = add(&mut session, "files", OF_A_MODULE);
-        // SAFETY: the modules define them with these types.
-        let (keep, open_file) = unsafe {
-            let keep = session.lookup("keep").unwrap();
-            let open_file = session.lookup("open_file").unwrap();
-            (
-                std::mem::transmute::<u64, unsafe extern "C" fn(u64)>(keep),
-                std::mem::transmute::<u64, unsafe extern "C" fn(u64, u64) -> u64>(open_file),
-            )
-        };
-        // SAFETY: compiled with these types; a result is used before the next safepoint starts.
-        unsafe {
-            keep(open_file(open_file(open_file(0, 1), 2), 3));
-            open_file(0, 4);
-            tally_compiled::abi::tally_finalize_forget(open_file(0, 5));
-        }
+        // SAFETY: the module defines it with that type.
+        let keep: unsafe extern "C" fn(u64) = unsafe { std::mem::transmute(session.lookup("keep").unwrap()) };
+        // SAFETY: the module defines it with that type.
+        let open_file: unsafe extern "C" fn(u64, u64) -> u64 =
+            unsafe { std::mem::transmute(session.lookup("open_file").unwrap()) };
+        // SAFETY: compiled with that type; a result is used before the next safepoint starts.
+        let open = |next, number| unsafe { open_file(next, number) };
+        let files = open(open(open(0, 1), 2), 3);
+        // SAFETY: compiled with that type; there was no safepoint since the files were made.
+        unsafe { keep(files) };
+        open(0, 4);
+        let forgotten = open(0, 5);
+        // SAFETY: [HEADER] an object, as there was no safepoint since it was made.
+        unsafe { tally_compiled::abi::tally_finalize_forget(forgotten) };
         // SAFETY: none of its functions runs or will.
         unsafe { session.remove(module) }.unwrap();
         let mut closed = CLOSED.take();
@@ -314,11 +313,11 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
         let live = || {
             // SAFETY: nothing of this thread's frames holds references.
             unsafe { tally_collect() };
-            // SAFETY: borrowed for this statement alone.
+            // SAFETY: [ALONE] borrowed for this statement alone.
             unsafe { thread_heap() }.statistics.live_objects
         };
         assert_eq!(live(), 3);
-        // SAFETY: borrowed for this statement alone.
+        // SAFETY: [ALONE] borrowed for this statement alone.
         unsafe { keep(0) };
         assert_eq!(live(), 0);
         assert!(CLOSED.take().is_empty());
