@@ -11,6 +11,8 @@
 //! The heap and the collector know nothing of this crate: a heap is made with a
 //! [`RootSource`](tally_collector::root_source::RootSource), which asks the stack for roots.
 
+#![warn(unreachable_pub)]
+
 #[macro_use]
 mod leaf;
 

@@ -24,6 +24,8 @@
 //! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is one
 //! heap and its collector, raw; the crate `tally` is what hosts use, with lifetimes that keep references from being lost.
 
+#![warn(unreachable_pub)]
+
 pub mod account;
 pub mod budget;
 mod collection_log;

@@ -4,7 +4,7 @@
 //! installed ([`link_line`]). A shared library has no runtime: it finds that of the executable.
 
 pub(crate) mod debugger;
-pub mod foreign_object;
+pub(crate) mod foreign_object;
 pub mod link_line;
 pub mod output_file;
 mod std_backtrace;

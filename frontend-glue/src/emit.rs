@@ -3,8 +3,8 @@
 //! Both ways of running a program begin with these same bytes, so that a test of one also holds for the other.
 
 pub(crate) mod appending;
-pub mod callee_copy;
-pub mod compact_maps;
+pub(crate) mod callee_copy;
+pub(crate) mod compact_maps;
 pub mod constructors;
 mod data_layout;
 pub(crate) mod heap_tests;
@@ -18,7 +18,7 @@ pub(crate) mod sunk_roots;
 pub mod target;
 pub mod thread_locals;
 pub(crate) mod undefined_symbols;
-pub mod zeal_default;
+pub(crate) mod zeal_default;
 
 use std::ptr;
 
@@ -88,7 +88,7 @@ pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitE
 }
 
 /// The same with stack maps in that format.
-pub fn object_as(module: &Module, machine: &TargetMachine, maps: MapFormat) -> Result<Vec<u8>, EmitError> {
+pub(crate) fn object_as(module: &Module, machine: &TargetMachine, maps: MapFormat) -> Result<Vec<u8>, EmitError> {
     make_ready(module);
     let mut bytes = generate(module, machine, LLVMCodeGenFileType::LLVMObjectFile)?;
     object_file::finish_as(&mut bytes, maps)?;

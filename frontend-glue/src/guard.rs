@@ -1,5 +1,5 @@
 //! Turns LLVM's messages, crashes and excessive use of memory into findings.
-pub mod crash_net;
+pub(crate) mod crash_net;
 pub mod loaded_llvm;
 pub mod memory_limit;
 pub mod messages;

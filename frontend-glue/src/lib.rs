@@ -4,6 +4,8 @@
 //! the result (`jit`, `aot`) and the `tally` command, which is `command`, with one file per subcommand, and which `main.rs` calls. LLVM appears in this crate only: the heap and the collector know nothing of it. This crate knows of
 //! them only the list `tally_compiled::for_each_runtime_symbol!` and the `repr(C)` layouts.
 
+#![warn(unreachable_pub)]
+
 pub mod analysis;
 pub mod aot;
 mod command;

@@ -1,6 +1,6 @@
 //! Loads a file as a module: `.ll`, `.bc`, `.c` and `.cpp`, or returns a message that says why not.
 //!
-//! The bytes come from [`crate::load::source_file`], C goes through [`crate::load::c_frontend`]. Every module is
+//! The bytes come from `load::source_file`, C goes through `load::c_frontend`. Every module is
 //! checked against the target before anything else sees it. The rules of LLVM's verifier for the gc intrinsics are
 //! checked before it runs: it refuses the same things, but names neither function nor remedy. Its own findings come
 //! with their function. The result is valid IR for this machine.
@@ -9,11 +9,11 @@
 //! ones, text from before 3.7 does not parse, and the message names the reason.
 
 pub(crate) mod assembler;
-pub mod c_frontend;
+pub(crate) mod c_frontend;
 pub(crate) mod c_header;
 pub mod clang;
 pub mod reading;
-pub mod source_file;
+pub(crate) mod source_file;
 
 use std::path::{Path, PathBuf};
 

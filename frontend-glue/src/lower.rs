@@ -66,8 +66,9 @@ pub use named_root::NamedRoot;
 pub use options::{LowerOptions, LowerReport, Roots};
 pub use runtime::ContextAccess;
 pub(crate) use runtime::find_context_at_fixed_distance;
+pub(crate) use strategy::LOWERED_FLAG;
+pub use strategy::STRATEGY;
 pub(crate) use strategy::plan_of_lowered;
-pub use strategy::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY};
 pub use tally_heap::plan::Plan;
 
 use count::Counts;

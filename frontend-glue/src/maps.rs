@@ -1,4 +1,4 @@
 //! `tally maps`: the roots at every call of an object or executable, with their places in the source.
-pub mod line_table;
+pub(crate) mod line_table;
 pub mod placed_object;
 pub mod root_listing;

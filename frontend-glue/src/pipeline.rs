@@ -10,7 +10,7 @@
 mod content;
 pub mod option_text;
 pub mod other_tools;
-pub mod whole_program;
+pub(crate) mod whole_program;
 
 use std::path::{Path, PathBuf};
 

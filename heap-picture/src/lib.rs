@@ -15,6 +15,7 @@
 //! assert!(heap_picture::svg::write_svg(&graph, 200).starts_with("<svg"));
 //! ```
 
+#![warn(unreachable_pub)]
 #![forbid(unsafe_code)]
 
 pub mod dot;

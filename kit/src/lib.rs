@@ -15,6 +15,8 @@
 //! * `snippets`: snippets that rustc takes or refuses, for suites of what must not compile
 //! * `nodes`: mutators and objects for suites that drive a heap from Rust
 
+#![warn(unreachable_pub)]
+
 pub mod checks;
 pub mod damage;
 pub mod dice;

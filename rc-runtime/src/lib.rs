@@ -24,6 +24,8 @@
 //! The crate `tally-collector` decides, through [`epoch_driver`], when epochs run and what a dead cycle is. What exists only because
 //! compiled programs run (C symbols, modules, stacks) is `tally-compiled`.
 
+#![warn(unreachable_pub)]
+
 pub mod allocate;
 pub mod arch;
 mod at_work;

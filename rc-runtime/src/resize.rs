@@ -25,7 +25,7 @@ use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;
 
 /// Fills the new storage from the old: by plain stores, each element once at most.
-pub type Rehash<'a> = &'a mut dyn FnMut(ObjectRef, ObjectRef);
+pub(crate) type Rehash<'a> = &'a mut dyn FnMut(ObjectRef, ObjectRef);
 
 /// What a slot of `owner` refers to.
 fn target_of(owner: ObjectRef, slot: Slot) -> Option<ObjectRef> {

@@ -15,7 +15,7 @@ pub mod immortal;
 pub mod inventory;
 pub mod limits;
 pub mod open_object;
-pub mod post_clear_queue;
+pub(crate) mod post_clear_queue;
 pub mod reach;
 pub mod special;
 pub mod weak;

@@ -136,7 +136,7 @@ impl Zeal {
     }
 
     /// Trace plan: a collection has looked at all objects, young or not.
-    pub fn forget_young(&mut self) {
+    pub(crate) fn forget_young(&mut self) {
         self.young.clear();
     }
 

@@ -55,10 +55,10 @@ pub const SECTION: &str = "tally_stackmaps";
 pub const MAGIC: [u8; 4] = *b"TMAP";
 
 /// Flag: lists begin with the size of their frame, which the walk needs on some processors.
-pub const FLAG_FRAME_SIZES: u32 = 1;
+pub(crate) const FLAG_FRAME_SIZES: u32 = 1;
 
 /// Flag: the writer has checked the map, and its bytes end with a seal.
-pub const FLAG_SEALED: u32 = 2;
+pub(crate) const FLAG_SEALED: u32 = 2;
 
 const HEADER_BYTES: usize = 32;
 const GROUP_BYTES: usize = 8;

@@ -198,7 +198,8 @@ mod tests {
             FrameTable::build(&map, |function| Some(0x40_0000 + text[(function.address_at - 16) / 24])).unwrap();
         assert_eq!((table.len(), table.foreign_records()), (9, 2));
         assert_eq!(table.range(), Some((0x40_0015, 0x40_00f1)));
-        let listed: Vec<_> = table.frames().map(|f| (f.function().address - 0x40_0000, f.call_site_offset())).collect();
+        let listed: Vec<_> =
+            table.frames().map(|f| (f.function().address - 0x40_0000, f.pc - f.function().address)).collect();
         let expected =
             [(0, 21), (0, 33), (0x30, 29), (0x30, 41), (0x30, 46), (0x70, 48), (0x70, 56), (0xb0, 50), (0xb0, 65)];
         assert_eq!(listed, expected);

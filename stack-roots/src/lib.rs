@@ -18,30 +18,32 @@
 //! | [`compact_map`] | Tally's own section: writer, reader, and lookup where it lies |
 //! | [`elf_section`] | finds the section of a file that holds such a table |
 //! | [`gcroot_offsets`] | reads the tables of LLVM's strategies `ocaml` and `erlang` |
-//! | [`frame_table`] | finds the frame of a return address, in one module |
+//! | `frame_table` | finds the frame of a return address, in one module |
 //! | [`snapshot`] | the same for all modules loaded at one moment |
 //! | [`mod@walk`] | visits the roots from a frame down to the first native one |
 //! | [`mod@unwind`] | crosses native frames (the only unsafe code) |
 //! | [`machine`] | the processors whose frames are known |
 //! | [`anchor`] | the registers that native code without unwind tables leaves |
-//! | [`thread_stack`] | visits all roots of this thread; a flip calls it |
+//! | `thread_stack` | visits all roots of this thread; a flip calls it |
 //!
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and reads the slot
 //! itself. It has no state, and of other crates a hasher alone.
+
+#![warn(unreachable_pub)]
 
 pub mod anchor;
 mod arch;
 pub mod compact_map;
 pub mod elf_section;
-pub mod frame_table;
+pub(crate) mod frame_table;
 pub mod gcroot_offsets;
 pub mod machine;
 pub mod root_records;
 pub mod snapshot;
-pub mod stack_fault;
+pub(crate) mod stack_fault;
 pub mod stack_map;
 pub mod statepoint;
-pub mod thread_stack;
+pub(crate) mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
@@ -55,4 +57,4 @@ pub use stack_fault::StackFault;
 pub use stack_map::{MapError, StackMap};
 pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_stopped_stack, visit_thread_stack};
 pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
-pub use walk::{FrameRoot, Registers, Walk, WalkEnd, walk, walk_some};
+pub use walk::{FrameRoot, Registers, Walk, WalkEnd, walk};

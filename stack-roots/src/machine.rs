@@ -47,7 +47,7 @@ impl Machine {
     }
 
     /// The name of a register.
-    pub fn register_name(self, register: BaseRegister) -> &'static str {
+    pub(crate) fn register_name(self, register: BaseRegister) -> &'static str {
         match (self, register) {
             (Machine::X86_64, BaseRegister::Rsp) => "rsp",
             (Machine::X86_64, BaseRegister::Rbp) => "rbp",

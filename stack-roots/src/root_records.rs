@@ -113,7 +113,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The registers that code addresses its frame by, as x86-64 calls them; [`Machine::register_name`] has the others.
+/// The registers that code addresses its frame by, as x86-64 calls them; `Machine::register_name` has the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BaseRegister {
     /// The stack pointer at the call.

@@ -43,7 +43,7 @@ pub fn walk<F: Lookup + ?Sized>(
 }
 
 /// The same for at most `limit` frames: a walk that is not over by then pauses, and another may go on where it ended.
-pub fn walk_some<F: Lookup + ?Sized>(
+pub(crate) fn walk_some<F: Lookup + ?Sized>(
     registers: Registers,
     read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,

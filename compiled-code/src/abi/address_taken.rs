@@ -11,7 +11,7 @@ use tally_heap::fatal::{self, STATUS_USAGE};
 /// # Safety
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_address_taken_store(slot: u64) {
+pub(crate) unsafe extern "C" fn tally_address_taken_store(slot: u64) {
     leaf!(tally_address_taken_store);
     let here = 0_u64;
     let here = &raw const here as u64;

@@ -7,7 +7,7 @@ use crate::module::registry;
 use std::ffi::{CString, c_char, c_void};
 
 /// Gets a line of the report.
-pub type VisitLine = unsafe extern "C-unwind" fn(line: *const c_char, context: *mut c_void);
+pub(crate) type VisitLine = unsafe extern "C-unwind" fn(line: *const c_char, context: *mut c_void);
 
 /// `void tally_log_cycles(int32_t on)`: notes which fields close the cycles that are collected, or no more.
 ///

@@ -36,7 +36,7 @@ pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
 /// # Safety
 /// As for [`thread_heap`].
 #[inline(always)]
-pub unsafe fn heap_at_hand<'a>() -> Option<&'a mut Heap> {
+pub(crate) unsafe fn heap_at_hand<'a>() -> Option<&'a mut Heap> {
     // SAFETY: [CONTEXT] the thread's context; an attached heap outlives its attachment, and only its own thread comes
     // here.
     let heap = unsafe { (*current()).heap };

@@ -113,7 +113,7 @@ extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDesc
 /// One root, as C sees it. `tally_stack_root` in `tally.h`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct CStackRoot {
+pub(crate) struct CStackRoot {
     slot: *mut u64,
     meta: *const TypeDescriptor,
     name: *const c_char,

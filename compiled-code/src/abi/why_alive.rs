@@ -39,7 +39,7 @@ safepoint_shim! {
 /// What holds an object, as C sees it. `tally_holder` in `tally.h`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct CHolder {
+pub(crate) struct CHolder {
     object: u64,
     of_type: *const c_char,
     name: *const c_char,

@@ -381,7 +381,7 @@ fn descriptors_of_no_other(module: u64) -> Vec<*const TypeDescriptor> {
 ///
 /// # Safety
 /// The module's globals are still there, and the calling thread's heap is not borrowed.
-pub unsafe fn release_module_globals(module: u64) -> bool {
+pub(crate) unsafe fn release_module_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }

@@ -198,7 +198,7 @@ pub fn parse_log(text: &str) -> Result<Logged, OptionError> {
 ///
 /// # Errors
 /// [`OptionError::Unreadable`].
-pub fn parse_type_name(text: &str) -> Result<Option<String>, OptionError> {
+pub(crate) fn parse_type_name(text: &str) -> Result<Option<String>, OptionError> {
     match text.contains(char::REPLACEMENT_CHARACTER) {
         true => Err(OptionError::Unreadable(text.to_owned())),
         false => Ok((!text.is_empty()).then(|| text.to_owned())),

@@ -247,7 +247,7 @@ pub(crate) fn undo(here: u64) -> Removal {
 /// # Safety
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_landed() {
+pub(crate) unsafe extern "C" fn tally_landed() {
     leaf!(tally_landed);
     let here = 0_u64;
     let here = &raw const here as u64;

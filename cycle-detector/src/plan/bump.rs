@@ -12,5 +12,5 @@
 pub(in crate::plan) mod growth;
 pub(crate) mod mark_and_sweep;
 pub(crate) mod marker;
-pub mod tracer;
+pub(crate) mod tracer;
 pub(crate) mod verify;

@@ -89,7 +89,7 @@ pub fn make_driver(stack: Box<dyn RootSource>) -> Box<dyn EpochDriver> {
 
 impl PromptDriver {
     /// A driver that finds the roots of compiled code in `stack`.
-    pub fn new(stack: Box<dyn RootSource>) -> PromptDriver {
+    pub(crate) fn new(stack: Box<dyn RootSource>) -> PromptDriver {
         PromptDriver { stack, ..PromptDriver::default() }
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct OutputFile {
 
 impl OutputFile {
     /// Prepares to write `place`.
-    pub fn new(place: &Path) -> Result<OutputFile, OutputError> {
+    pub(crate) fn new(place: &Path) -> Result<OutputFile, OutputError> {
         let place = place.to_owned();
         if place.file_name().is_none() {
             return Err(OutputError::Unsuitable { path: place, reason: "is not the name of a file" });
@@ -83,17 +83,17 @@ impl OutputFile {
     }
 
     /// A directory for this output's intermediate files, removed with it.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// The path to write to until [`finish`](OutputFile::finish).
-    pub fn temporary(&self) -> PathBuf {
+    pub(crate) fn temporary(&self) -> PathBuf {
         self.folder.path().join("output")
     }
 
     /// Moves the written file to its place.
-    pub fn finish(self) -> Result<(), OutputError> {
+    pub(crate) fn finish(self) -> Result<(), OutputError> {
         let put = match &self.destination {
             Destination::File(file) => std::fs::rename(self.temporary(), file),
             other => std::fs::read(self.temporary()).and_then(|content| other.write(&content)),

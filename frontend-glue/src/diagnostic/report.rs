@@ -32,7 +32,7 @@ pub(crate) enum Severity {
 
 impl Severity {
     /// `error` or `warning`.
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -57,12 +57,12 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     /// A reporter that has read no source yet.
-    pub fn new(colored: bool) -> Reporter {
+    pub(crate) fn new(colored: bool) -> Reporter {
         Reporter { sources: Sources::default(), colored }
     }
 
     /// Returns the text to print, with its line end; `note` is printed below.
-    pub fn show(&mut self, severity: Severity, finding: &Diagnostic, note: Option<&str>) -> String {
+    pub(crate) fn show(&mut self, severity: Severity, finding: &Diagnostic, note: Option<&str>) -> String {
         let drawn = self.sources.excerpt(finding).and_then(|excerpt| self.draw(severity, finding, &excerpt, note));
         drawn.unwrap_or_else(|| {
             let note = note.map(|note| format!("; {note}")).unwrap_or_default();

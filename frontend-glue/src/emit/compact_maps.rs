@@ -45,7 +45,7 @@ const RELA_BYTES: usize = 24;
 const HEADER_BYTES: usize = size_of::<SectionHeader64<LittleEndian>>();
 
 /// Replaces the stack maps of an object; returns whether it did.
-pub fn replace(object: &mut [u8]) -> bool {
+pub(crate) fn replace(object: &mut [u8]) -> bool {
     let Some(changes) = object_file::parse(object).ok().and_then(|file| changes(&file)) else { return false };
     for (at, bytes) in &changes {
         let Some(place) = at.checked_add(bytes.len()).and_then(|end| object.get_mut(*at..end)) else { return false };

@@ -3,7 +3,7 @@
 //! LLVM marks `.llvm_stackmaps` read-only although it holds absolute addresses; a position
 //! independent executable then needs relocations in a read-only segment, which lld refuses and GNU
 //! ld warns about. [`finish`] replaces the section by Tally's own, which has no address
-//! ([`super::compact_maps`]). Where that cannot be, or is not wanted, it gives the section its write flag (the
+//! (`compact_maps`). Where that cannot be, or is not wanted, it gives the section its write flag (the
 //! dynamic linker fills the addresses in, like in any other data). It writes the section's size into the module record,
 //! which no IR constant can name: with it the runtime's reader knows where the map ends.
 //!

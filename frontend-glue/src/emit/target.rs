@@ -275,7 +275,7 @@ pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
 }
 
 /// A code generator for `level`.
-pub fn machine_of(target: Target, level: Level) -> Result<TargetMachine, TargetError> {
+pub(crate) fn machine_of(target: Target, level: Level) -> Result<TargetMachine, TargetError> {
     initialize(target);
     let triple = TargetTriple::create(target.triple());
     let unavailable = |why: String| TargetError::Unavailable(target, why);
@@ -293,7 +293,7 @@ pub fn machine_of(target: Target, level: Level) -> Result<TargetMachine, TargetE
 ///
 /// # Errors
 /// There is no code for it.
-pub fn machine_for(module: &Module, level: Level) -> Result<TargetMachine, TargetError> {
+pub(crate) fn machine_for(module: &Module, level: Level) -> Result<TargetMachine, TargetError> {
     machine_of(Target::of(crate::llvm::Module::of(module)), level)
 }
 

@@ -15,7 +15,7 @@ use crate::pipeline::Object;
 const LISTED_MAX: usize = 10;
 
 /// `undefined symbols: sin (in @area of shapes.ll), cos (in @area and @turn of shapes.ll)`
-pub fn sentence(symbols: &[String], objects: &[Object]) -> String {
+pub(crate) fn sentence(symbols: &[String], objects: &[Object]) -> String {
     let listed: Vec<String> = symbols.iter().take(LISTED_MAX).map(|symbol| described(symbol, objects)).collect();
     let plural = if symbols.len() == 1 { "" } else { "s" };
     let more = match symbols.len().saturating_sub(LISTED_MAX) {

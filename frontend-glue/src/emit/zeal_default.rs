@@ -18,7 +18,7 @@ const SECTION: &str = ".init_array.0";
 const SETTER: &str = "tally.zeal.default";
 
 /// Adds the constructor to a module of an executable that is not optimised any more.
-pub fn add(module: &Module) {
+pub(crate) fn add(module: &Module) {
     let function = setter(module);
     let entry = module.add_global(function.as_global_value().as_pointer_value().get_type(), None, "tally.constructor");
     entry.set_linkage(Linkage::Internal);

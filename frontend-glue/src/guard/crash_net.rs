@@ -37,7 +37,7 @@ pub(crate) fn is_spread() -> bool {
 
 impl CrashNet {
     /// Catches the signals that a crash raises.
-    pub fn spread() -> CrashNet {
+    pub(crate) fn spread() -> CrashNet {
         SPREAD.store(true, Relaxed);
         out_of_memory::end_in_words();
         let before = SIGNALS.map(|signal| {
@@ -86,7 +86,7 @@ thread_local! {
 
 impl WorkingOn<'_> {
     /// Records that this thread works on `path` now.
-    pub fn file(path: &Path) -> WorkingOn<'_> {
+    pub(crate) fn file(path: &Path) -> WorkingOn<'_> {
         let name = path.as_os_str().as_bytes();
         WorkingOn { before: FILE.replace(Some((name.as_ptr(), name.len()))), path: PhantomData }
     }

@@ -4,7 +4,7 @@
 //! One flipped bit in a bitcode file makes a parameter's number two thousand million, and LLVM fills a table of that
 //! many entries: a file of two kilobytes takes all memory of the machine. So while a file is read the process may
 //! only grow by a generous multiple of the file's size; beyond that an allocation fails, LLVM gives up, and
-//! [`crate::guard::crash_net`] prints the message. The limit is the whole process's, so it is set only under the net,
+//! `guard::crash_net` prints the message. The limit is the whole process's, so it is set only under the net,
 //! where the process is ours.
 
 use std::sync::atomic::AtomicBool;

@@ -174,7 +174,7 @@ pub(crate) struct Tracker(LLVMOrcResourceTrackerRef);
 impl Tracker {
     /// Unmaps the objects and forgets their symbols. The caller must ensure that no code in them runs on, and that
     /// the linker still exists.
-    pub fn remove(&self) -> Result<(), LinkError> {
+    pub(crate) fn remove(&self) -> Result<(), LinkError> {
         // SAFETY: the tracker is alive; a second removal finds nothing.
         check(unsafe { LLVMOrcResourceTrackerRemove(self.0) })
     }

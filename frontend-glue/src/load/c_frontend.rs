@@ -80,7 +80,7 @@ pub enum ClangError {
 
 /// A program in C or C++.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The file, or `-`.
     pub path: &'a Path,
     /// Its language.
@@ -90,7 +90,7 @@ pub struct Source<'a> {
 }
 
 /// Compiles a file to bitcode for `target`, with more words for clang; clang's diagnostics go straight to standard error.
-pub fn compile(source: Source, target: Target, words: &[OsString]) -> Result<Vec<u8>, ClangError> {
+pub(crate) fn compile(source: Source, target: Target, words: &[OsString]) -> Result<Vec<u8>, ClangError> {
     let path = source.path;
     let clang = clang::find().map_err(|missing| ClangError::Missing { path: path.to_owned(), missing })?;
     let run = || -> std::io::Result<Option<Vec<u8>>> {

@@ -86,7 +86,7 @@ pub(crate) fn is_standard_input(path: &Path) -> bool {
 }
 
 /// Reads a file that may be a module; `language` is that of files whose name and bytes tell none.
-pub fn read(path: &Path, language: Option<Kind>) -> Result<(Kind, Vec<u8>), SourceError> {
+pub(crate) fn read(path: &Path, language: Option<Kind>) -> Result<(Kind, Vec<u8>), SourceError> {
     if is_standard_input(path) {
         return read_standard_input(io::stdin().lock(), language);
     }

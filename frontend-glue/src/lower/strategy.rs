@@ -7,10 +7,10 @@ use tally_heap::plan::Plan;
 pub const STRATEGY: &str = Plan::Deferred.strategy();
 
 /// The same under the prompt plan.
-pub const PROMPT_STRATEGY: &str = Plan::Prompt.strategy();
+pub(super) const PROMPT_STRATEGY: &str = Plan::Prompt.strategy();
 
 /// The module flag of a lowered module.
-pub const LOWERED_FLAG: &str = "tally.lowered";
+pub(crate) const LOWERED_FLAG: &str = "tally.lowered";
 
 /// The plan that a module was lowered for; `None` for a module that is not lowered.
 pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {

@@ -52,7 +52,7 @@ struct Row {
 
 impl<'a> LineTable<'a> {
     /// Runs the line programs of `placed`.
-    pub fn read(placed: &'a PlacedObject<'_>) -> LineTable<'a> {
+    pub(crate) fn read(placed: &'a PlacedObject<'_>) -> LineTable<'a> {
         let strings = Strings { line: section(placed, ".debug_line_str"), usual: section(placed, ".debug_str") };
         let programs = DebugLine::from(section(placed, ".debug_line"));
         let mut table = LineTable::default();
@@ -65,7 +65,7 @@ impl<'a> LineTable<'a> {
     }
 
     /// The line of an address.
-    pub fn place(&self, address: u64) -> Option<SourceLine<'a>> {
+    pub(crate) fn place(&self, address: u64) -> Option<SourceLine<'a>> {
         let behind = self.rows.partition_point(|row| row.start <= address);
         let row = self.rows.get(behind.checked_sub(1)?).filter(|row| address < row.end && row.line != 0)?;
         let file = self.files.get(row.file as usize)?;

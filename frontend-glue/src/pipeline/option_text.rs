@@ -13,7 +13,7 @@ use crate::lower::{Plan, STRATEGY};
 use crate::pipeline::CompileOptions;
 
 /// The words, for messages and help.
-pub const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects=on|off, \
+pub(crate) const KNOWN: &str = "plan=PLAN, roots=typed|auto, gc-name=NAME=PLAN, save-counts=SAVINGS, zeal, stack-objects=on|off, \
                          stack-maps=compact|llvm, no-warnings, \
                          and O0, O1, O2, O3 or Os";
 
@@ -51,7 +51,7 @@ fn set(word: &str, options: &mut CompileOptions) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn gc_name(text: &str) -> Result<(String, Plan), String> {
+pub(crate) fn gc_name(text: &str) -> Result<(String, Plan), String> {
     match text.split_once('=') {
         Some((name, plan)) if !name.is_empty() => Ok((name.to_owned(), plan.parse()?)),
         _ => Err(format!("write it as NAME=PLAN, with the plan {}", Plan::ALL.map(Plan::strategy).join(", "))),

@@ -2,7 +2,7 @@
 //!
 //! Such a tool loads, optimises and emits by itself. It must call [`lower()`] before its first pass and [`finish`] after its last, and
 //! [`before_code`] just before it generates code, if it can. A tool that only calls [`lower()`] makes right code too, if it says so:
-//! then the pointers that LLVM's code generator would confuse are hidden at once ([`callee_copy`]).
+//! then the pointers that LLVM's code generator would confuse are hidden at once (`callee_copy`).
 //!
 //! A linker with link-time optimisation calls [`join`] before it inlines, and [`finish`].
 //!

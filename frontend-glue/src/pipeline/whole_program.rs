@@ -25,7 +25,7 @@ use crate::{llvm, lower, pipeline};
 const ASYNCHRONOUS: u64 = 2;
 
 /// Makes the modules of one program fit together.
-pub fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: bool) {
+pub(crate) fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: bool) {
     let gc_names = &options.gc_names;
     let is_of_llvm = |module: &Module| {
         let raw = llvm::Module::of(module);

@@ -73,7 +73,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
 
     /// Asks for all words of block `block` to be in the cache soon.
     #[inline(always)]
-    pub fn prefetch_block(self, block: u32) {
+    pub(crate) fn prefetch_block(self, block: u32) {
         let bits = block_start(block)..block_start(block) + BLOCK_BYTES;
         for line in bits.step_by(512 << SHIFT) {
             prefetch(Self::word(line >> SHIFT) as u64);

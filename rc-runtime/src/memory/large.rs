@@ -238,7 +238,7 @@ impl LargeSpace {
     }
 
     /// At the end of a collection that marks: no object is young, or all are.
-    pub fn end_collection(&mut self, all_are_young: bool) {
+    pub(crate) fn end_collection(&mut self, all_are_young: bool) {
         self.spares.flip(|run| self.leaving.add_idle(run));
         match all_are_young {
             true => self.list_all_as_young(),

@@ -64,7 +64,7 @@ impl Layout {
 
     /// Of x86-64 under `--cfg tally_tsan`: where ThreadSanitizer lets programs have memory, for tests of the runtime by
     /// itself. Compiled code and `tally.h` know the other place.
-    pub const X86_64_TSAN: Layout = Layout::spread(0x5700_0000_0000, 0x5800_0000_0000, 37);
+    pub(crate) const X86_64_TSAN: Layout = Layout::spread(0x5700_0000_0000, 0x5800_0000_0000, 37);
 
     /// Of AArch64: 39 bits.
     pub const AARCH64: Layout = Layout {

@@ -74,7 +74,7 @@ impl Leaving {
     }
 
     /// Takes over a run that no object has needed for a while: it waits, however short it is.
-    pub fn add_idle(&mut self, run: Run) {
+    pub(crate) fn add_idle(&mut self, run: Run) {
         if self.runs.try_push(run) {
             self.blocks += u64::from(run.blocks);
         } else {

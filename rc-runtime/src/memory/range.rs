@@ -46,7 +46,7 @@ pub const UNLOGGED_BASE: u64 = LAYOUT.unlogged;
 /// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
 pub const UNLOGGED_BIAS: u64 = LAYOUT.unlogged_bias();
 /// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
-pub const COUNTS_BIAS: u64 = LAYOUT.counts_bias();
+pub(crate) const COUNTS_BIAS: u64 = LAYOUT.counts_bias();
 /// Base of the count bytes; compiled code of the prompt plan changes them inline.
 #[cfg(test)]
 pub(crate) const COUNTS_BASE: u64 = LAYOUT.counts;
@@ -57,7 +57,7 @@ const BUFFERED_BASE: u64 = LAYOUT.buffered;
 const BLOCK_INFO_BASE: u64 = LAYOUT.block_info;
 pub(crate) const TYPE_TABLE_BASE: u64 = LAYOUT.types;
 /// `READING_BASE + id * 8` is the address of the number of the reading of type `id` (`word_reading`), which compiled code compares.
-pub const READING_BASE: u64 = LAYOUT.readings();
+pub(crate) const READING_BASE: u64 = LAYOUT.readings();
 const RECORD_BASE: u64 = LAYOUT.records;
 
 /// log2 of the block size.

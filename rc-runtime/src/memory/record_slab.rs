@@ -17,7 +17,7 @@ const CHUNK: u32 = 256;
 pub(crate) const LAST_NUMBER: u32 = u32::MAX >> 2;
 
 /// A record that can say, while it is none, which place is free after its own.
-pub trait Record: Default {
+pub(crate) trait Record: Default {
     /// A word of the record that a free place may use.
     fn link(&mut self) -> &mut u32;
 }
@@ -55,29 +55,29 @@ impl<T> Default for Slab<T> {
 
 impl<T: Record> Slab<T> {
     /// Whether there are no records.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.used == 0
     }
 
     /// How many there are.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.used
     }
 
     /// Bytes that the records take, with the free places of their chunks.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let records: usize = self.chunks.iter().map(|chunk| chunk.records.capacity()).sum();
         (records * std::mem::size_of::<T>()) as u64
     }
 
     /// The highest number in use, or more.
-    pub fn last(&self) -> u32 {
+    pub(crate) fn last(&self) -> u32 {
         self.chunks.len() as u32 * CHUNK
     }
 
     /// Keeps the record; returns its number.
     #[inline]
-    pub fn insert(&mut self, record: T) -> u32 {
+    pub(crate) fn insert(&mut self, record: T) -> u32 {
         if self.open == 0 {
             self.open_another();
         }
@@ -115,7 +115,7 @@ impl<T: Record> Slab<T> {
 
     /// Takes the record out.
     #[inline]
-    pub fn remove(&mut self, number: u32) -> T {
+    pub(crate) fn remove(&mut self, number: u32) -> T {
         let (at, place) = split(number);
         let chunk = &mut self.chunks[at];
         if chunk.is_full() {
@@ -135,7 +135,7 @@ impl<T: Record> Slab<T> {
 
     /// The record of that number; `None`, or one that is as new but for its link, for a free place.
     #[inline(always)]
-    pub fn get(&self, number: u32) -> Option<&T> {
+    pub(crate) fn get(&self, number: u32) -> Option<&T> {
         let (at, place) = split(number.max(1));
         let record = self.chunks.get(at)?.records.get(place);
         if number == 0 { None } else { record }
@@ -143,7 +143,7 @@ impl<T: Record> Slab<T> {
 
     /// Fetches the record of that number, if there is such a place.
     #[inline(always)]
-    pub fn prefetch(&self, number: u32) {
+    pub(crate) fn prefetch(&self, number: u32) {
         if let Some(record) = self.get(number) {
             prefetch(record as *const T as u64);
         }

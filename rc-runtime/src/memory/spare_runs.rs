@@ -40,7 +40,7 @@ impl Default for SpareRuns {
 
 impl SpareRuns {
     /// Keeps a dead object's run, or returns it.
-    pub fn keep(&mut self, run: Run) -> Option<Run> {
+    pub(crate) fn keep(&mut self, run: Run) -> Option<Run> {
         let length = run.blocks as usize;
         if length > LONGEST || self.blocks + u64::from(run.blocks) > SPARE_BLOCKS_MAX {
             return Some(run);
@@ -52,7 +52,7 @@ impl SpareRuns {
     }
 
     /// Takes a run of so many blocks, with zeroed memory: the end of a longer one if there is none of that length.
-    pub fn take(&mut self, blocks: u32) -> Option<u32> {
+    pub(crate) fn take(&mut self, blocks: u32) -> Option<u32> {
         let length = (blocks as usize..=LONGEST).find(|&length| !self.by_length[length].is_empty())?;
         let first = self.pop(length)?;
         let rest = length as u32 - blocks;
@@ -68,7 +68,7 @@ impl SpareRuns {
     }
 
     /// At a flip: runs that have been idle go to `leave`.
-    pub fn flip(&mut self, mut leave: impl FnMut(Run)) {
+    pub(crate) fn flip(&mut self, mut leave: impl FnMut(Run)) {
         self.flips += 1;
         if self.flips == IDLE_LOOKS {
             self.leaves = self.idle;
@@ -95,7 +95,7 @@ impl SpareRuns {
     }
 
     /// Gives everything back to the system.
-    pub fn give_back(&mut self) {
+    pub(crate) fn give_back(&mut self) {
         for length in 1..=LONGEST {
             while let Some(first) = self.pop(length) {
                 // SAFETY: [OWNED] the run is this heap's, and holds nothing.

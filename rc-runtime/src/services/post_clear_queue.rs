@@ -33,7 +33,7 @@ pub(crate) struct PostClearQueue {
 impl PostClearQueue {
     /// Whether there are any, and they may be run here.
     #[inline(always)]
-    pub fn are_due(&self) -> bool {
+    pub(crate) fn are_due(&self) -> bool {
         !self.queue.is_empty() && !self.running
     }
 

@@ -227,7 +227,7 @@ fn seal(bytes: &mut Vec<u8>) -> Result<(), TooLarge> {
 }
 
 /// Makes the seal that of the bytes, whatever they say. Tests damage maps in spite of it.
-pub fn renew_seal(bytes: &mut [u8], groups: usize) {
+pub(crate) fn renew_seal(bytes: &mut [u8], groups: usize) {
     if let Some((seal, place)) = super::seal_of(bytes, groups).zip(bytes.last_chunk_mut()) {
         *place = seal.to_le_bytes();
     }

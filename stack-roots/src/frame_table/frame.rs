@@ -50,11 +50,6 @@ impl Frame<'_> {
         let size = self.stack_size().filter(|_| self.counts_from_prologue && self.roots.iter().any(counts))?;
         Some(sp.wrapping_add(size).wrapping_add(Machine::NATIVE.pushed_by_call()))
     }
-
-    /// Distance of the return address from the function's start.
-    pub fn call_site_offset(&self) -> u64 {
-        self.pc.wrapping_sub(self.function().address)
-    }
 }
 
 /// Where a frame's function and its size are found.

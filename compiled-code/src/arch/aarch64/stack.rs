@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C-unwind" fn enter(
 /// The anchor lies in the frame of a function that managed code called and that has not returned.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn tally_call_managed(
+pub(crate) unsafe extern "C-unwind" fn tally_call_managed(
     anchor: *const c_void,
     function: unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,

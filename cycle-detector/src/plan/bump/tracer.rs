@@ -26,7 +26,7 @@ use tally_heap::{Heap, ObjectRef};
 
 /// The state between two stops.
 #[derive(Default)]
-pub struct Tracer {
+pub(crate) struct Tracer {
     /// Where the roots of compiled code come from.
     pub(in crate::plan) stack: Box<dyn RootSource>,
     /// Its stops of the program.
@@ -50,7 +50,7 @@ impl fmt::Debug for Tracer {
 
 impl Tracer {
     /// A driver that finds the roots of compiled code in `stack`.
-    pub fn new(stack: Box<dyn RootSource>) -> Tracer {
+    pub(crate) fn new(stack: Box<dyn RootSource>) -> Tracer {
         Tracer { stack, roots: List::with_capacity(RESERVED), ..Tracer::default() }
     }
 

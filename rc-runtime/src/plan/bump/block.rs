@@ -1,7 +1,7 @@
 //! A heap's blocks of 32 KiB: holes to allocate into, and the sweep that finds them again.
 //!
 //! Allocation bumps a cursor through one *hole* at a time: a run of free bytes in the current block, at least
-//! [`SMALLEST_HOLE`] long. A block's live bits (one per 8 bytes, set at promotion, cleared at death) say where the holes
+//! `SMALLEST_HOLE` long. A block's live bits (one per 8 bytes, set at promotion, cleared at death) say where the holes
 //! are; young cells have no live bits, so a block in which everything died young is a free block without anybody having
 //! looked at an object. This follows Immix (Blackburn & McKinley 2008, §2) with exact cells instead of lines.
 //!
@@ -22,11 +22,11 @@
 
 mod by_class;
 pub mod fragments;
-pub mod hole;
+pub(crate) mod hole;
 mod idle;
 mod recyclable;
 
-pub use hole::{Hole, SMALLEST_HOLE};
+pub(crate) use hole::{Hole, SMALLEST_HOLE};
 
 use crate::memory::block_source::{GIVEN_BACK_AT_ONCE, IDLE_LOOKS};
 use crate::memory::block_state::{clear_tables, state};
@@ -262,7 +262,7 @@ impl BlockSpace {
     }
 
     /// Trace plan: sweeps all blocks after a mark has set their live bits anew, and gives idle ones back.
-    pub fn sweep_all(&mut self) {
+    pub(crate) fn sweep_all(&mut self) {
         self.begin_looks();
         self.touched.clear();
         for place in 0..self.owned.len() {

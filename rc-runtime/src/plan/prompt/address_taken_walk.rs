@@ -25,7 +25,7 @@
 mod pace;
 
 /// Units of a walk that is never put off.
-pub const FEW: u64 = 1024;
+pub(crate) const FEW: u64 = 1024;
 /// Bytes allocated that pay for a unit.
 const BYTES_PER_UNIT: u64 = 64;
 /// Bytes of stack that a unit takes, at least.

@@ -265,7 +265,7 @@ impl CellSpace {
     }
 
     /// Gives memory back to the system that was free all the time since this was last called.
-    pub fn give_idle_back(&mut self) {
+    pub(crate) fn give_idle_back(&mut self) {
         self.spare.give_idle_back();
     }
 

@@ -26,7 +26,7 @@ use crate::services::finalizer::ROUNDS_MAX;
 use crate::type_registry;
 
 /// Finalizers inside finalizers that still drain.
-pub const DEPTH_MAX: u32 = 32;
+pub(crate) const DEPTH_MAX: u32 = 32;
 /// Finalizers that are called inside finalizers between two looks at the program.
 pub(super) const NESTED_MAX: u32 = 1024;
 /// Pending objects that an allocation leaves alone.

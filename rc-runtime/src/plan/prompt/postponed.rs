@@ -37,7 +37,7 @@ type Pair = [u64; 2];
 
 /// The memory of postponed writes; `Context::postponed_top` says how much of it is in use.
 #[derive(Debug, Default)]
-pub struct Postponed {
+pub(crate) struct Postponed {
     /// None, or `ROOM` pairs and as many as are fetched beyond them.
     pairs: List<Pair>,
     /// Objects that were not settled; memory of one pass.

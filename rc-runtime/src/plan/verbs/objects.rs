@@ -25,7 +25,7 @@ impl Heap {
     }
 
     /// Bytes of the cell that the object lies in: what the counters count.
-    pub fn bytes_of_cell(&self, object: ObjectRef) -> u64 {
+    pub(crate) fn bytes_of_cell(&self, object: ObjectRef) -> u64 {
         match self.plan() {
             Plan::Prompt if !object.has(flag::LARGE) => CellSpace::cell_of(object),
             Plan::Deferred | Plan::Trace | Plan::Prompt => object.type_info().cell_bytes_of(object),

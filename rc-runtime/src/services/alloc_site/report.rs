@@ -33,7 +33,7 @@ impl Heap {
     }
 
     /// The sites with the most live bytes, as lines of a report about what is alive; empty in a heap that records none.
-    pub fn text_of_live_sites(&self) -> String {
+    pub(crate) fn text_of_live_sites(&self) -> String {
         if !self.records_alloc_sites() {
             return String::new();
         }

@@ -10,7 +10,7 @@ mod begin;
 use std::time::Instant;
 
 /// Finalizers between two looks at the clock.
-pub const CALLS_PER_LOOK: u32 = 16;
+pub(crate) const CALLS_PER_LOOK: u32 = 16;
 /// Units of work that a call is taken for.
 pub(crate) const UNITS_PER_CALL: u32 = 16;
 

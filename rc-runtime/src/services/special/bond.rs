@@ -28,7 +28,7 @@ use crate::services::weak_map::sides::{weak_key_of, weak_value_of};
 /// place_and_map     bits 0 to 7: its upper bits; 8 to 31: the number of its map; 0 of a free place
 /// ```
 #[derive(Debug, Default)]
-pub struct Bond {
+pub(crate) struct Bond {
     place: u32,
     place_and_map: u32,
 }

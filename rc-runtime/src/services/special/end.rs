@@ -13,7 +13,7 @@ const ALL: i64 = i64::MAX / 2;
 /// Units of a weak slot whose holder is told that it was cleared: that is run outside of the slice, but soon after it.
 const POST_CLEAR_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
-pub const SLOTS_AT_ONCE: i64 = 4096;
+pub(crate) const SLOTS_AT_ONCE: i64 = 4096;
 
 impl Heap {
     /// The object is dead: its finalizer runs next, or its memory goes. Weak references to it are cleared.

@@ -58,7 +58,7 @@ impl Heap {
     /// # Safety
     /// As for [`weak_map_get`](Self::weak_map_get).
     #[inline(never)]
-    pub unsafe fn weak_map_get_weakly(&mut self, map: ObjectRef, key: u64) -> u64 {
+    pub(crate) unsafe fn weak_map_get_weakly(&mut self, map: ObjectRef, key: u64) -> u64 {
         let Some(table) = Table::of(map).filter(|_| key != 0) else { return 0 };
         let word = table.value_of(key);
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.

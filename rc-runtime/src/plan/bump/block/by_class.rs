@@ -20,19 +20,19 @@ impl<T> Default for ByClass<T> {
 impl<T> ByClass<T> {
     /// The classes that have entries, a bit each.
     #[inline(always)]
-    pub fn some(&self) -> u64 {
+    pub(crate) fn some(&self) -> u64 {
         self.some
     }
 
     /// The entries of a class.
     #[inline(always)]
-    pub fn of(&self, class: usize) -> &[T] {
+    pub(crate) fn of(&self, class: usize) -> &[T] {
         &self.lists[class]
     }
 
     /// Enters one.
     #[inline(always)]
-    pub fn enter(&mut self, class: usize, entry: T) {
+    pub(crate) fn enter(&mut self, class: usize, entry: T) {
         self.lists[class].push(entry);
         self.some |= 1 << class;
     }
@@ -47,7 +47,7 @@ impl<T> ByClass<T> {
 
     /// Takes the newest of a class.
     #[inline(always)]
-    pub fn take(&mut self, class: usize) -> Option<T> {
+    pub(crate) fn take(&mut self, class: usize) -> Option<T> {
         let entry = self.lists[class].pop();
         if self.lists[class].is_empty() {
             self.some &= !(1 << class);
@@ -56,7 +56,7 @@ impl<T> ByClass<T> {
     }
 
     /// Forgets all.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         while self.some != 0 {
             self.lists[self.some.trailing_zeros() as usize].clear();
             self.some &= self.some - 1;

@@ -2,7 +2,7 @@
 //!
 //! Young cells have no live bits, so a block is walked once in an epoch, from its start to its end: a hole that was passed over
 //! because one cell did not fit would be lost to all others until the block is swept again. It is a fragment instead. Objects
-//! of more than [`SMALLEST_HOLE`](super::SMALLEST_HOLE) bytes are always allocated in fragments, a new block being one, too; small ones where
+//! of more than `SMALLEST_HOLE` bytes are always allocated in fragments, a new block being one, too; small ones where
 //! holes are filled, which bump the heap's cursor through a fragment as through a hole.
 //!
 //! A fragment is cut from its start on, until a shorter one takes the cell: long ones are kept for cells that need them. At a flip all
@@ -48,7 +48,7 @@ impl Fragments {
     /// The fragment to cut a cell off, with so many bytes: the one that was cut last, unless a shorter one has them. Its unlogged bits
     /// are clear.
     #[inline(always)]
-    pub fn with(&mut self, bytes: u64) -> Option<&mut Hole> {
+    pub(crate) fn with(&mut self, bytes: u64) -> Option<&mut Hole> {
         if self.cut.bytes() < bytes || self.has_shorter(bytes) {
             let next = self.take(bytes)?;
             let rest = std::mem::replace(&mut self.cut, next);
@@ -107,7 +107,7 @@ impl Fragments {
     }
 
     /// Forgets all.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.cut = Hole::NONE;
         self.others.clear();
     }

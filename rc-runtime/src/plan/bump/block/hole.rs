@@ -10,7 +10,7 @@
 use crate::memory::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_start};
 
 /// Shorter holes are used only by heaps that fill holes, and every cell up to this size fits into any other.
-pub const SMALLEST_HOLE: u64 = 128;
+pub(crate) const SMALLEST_HOLE: u64 = 128;
 /// Bytes of the smallest cell.
 pub(crate) const SMALLEST_CELL: u64 = 16;
 /// Classes of holes.
@@ -20,7 +20,7 @@ pub(crate) const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
 
 /// A run of free bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hole {
+pub(crate) struct Hole {
     /// First byte.
     pub start: u64,
     /// One past the last byte.
@@ -29,11 +29,11 @@ pub struct Hole {
 
 impl Hole {
     /// No byte at all.
-    pub const NONE: Hole = Hole { start: 0, end: 0 };
+    pub(crate) const NONE: Hole = Hole { start: 0, end: 0 };
 
     /// Its length.
     #[inline(always)]
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         self.end - self.start
     }
 
@@ -48,7 +48,7 @@ impl Hole {
 
 /// The class of a hole of so many bytes, at least `SMALLEST_CELL`.
 #[inline(always)]
-pub fn class_of(bytes: u64) -> usize {
+pub(crate) fn class_of(bytes: u64) -> usize {
     if bytes < SMALLEST_HOLE {
         return (bytes / 8) as usize - 2;
     }
@@ -67,7 +67,7 @@ pub(crate) fn class_that_takes(bytes: u64) -> usize {
 /// The first hole of a block, at or behind word `from`, that has at least `bytes`, and the word behind it. Shorter ones are
 /// passed to `passed`.
 #[inline(always)]
-pub fn find(block: u32, from: u32, bytes: u64, mut passed: impl FnMut(Hole)) -> Option<(Hole, u32)> {
+pub(crate) fn find(block: u32, from: u32, bytes: u64, mut passed: impl FnMut(Hole)) -> Option<(Hole, u32)> {
     // SAFETY: [OWNED] the caller's heap owns the block.
     let live = unsafe { LIVE.block_words(block) };
     let (base, mut at) = (block_start(block), from);
@@ -84,7 +84,7 @@ pub fn find(block: u32, from: u32, bytes: u64, mut passed: impl FnMut(Hole)) -> 
 }
 
 /// Bytes of the longest hole between live cells.
-pub fn longest(live: &[u64]) -> u64 {
+pub(crate) fn longest(live: &[u64]) -> u64 {
     let (mut longest, mut run) = (0, 0);
     for &word in live {
         let (mut rest, mut left) = (word, 64);

@@ -21,7 +21,7 @@ pub(crate) struct Recyclable(ByClass<u32>);
 
 impl Recyclable {
     /// Enters a block whose longest hole has so many bytes.
-    pub fn enter(&mut self, block: u32, longest: u64) {
+    pub(crate) fn enter(&mut self, block: u32, longest: u64) {
         let class = class_of(longest);
         // SAFETY: [OWNED] the caller's heap owns the block.
         let info = unsafe { &*block_info(block) };
@@ -38,12 +38,12 @@ impl Recyclable {
     }
 
     /// Whether there may be such a block.
-    pub fn has_roomy(&self) -> bool {
+    pub(crate) fn has_roomy(&self) -> bool {
         self.0.some() >> class_of(WORTHWHILE) != 0
     }
 
     /// Whether there may be a block with a hole that takes every small object.
-    pub fn has_some(&self) -> bool {
+    pub(crate) fn has_some(&self) -> bool {
         self.0.some() >> class_of(super::SMALLEST_HOLE) != 0
     }
 
@@ -93,7 +93,7 @@ impl Recyclable {
 
     /// Entries, those that do not count included.
     #[cfg(test)]
-    pub fn entries(&self) -> Vec<u32> {
+    pub(crate) fn entries(&self) -> Vec<u32> {
         (0..CLASSES).flat_map(|class| self.0.of(class).iter().copied()).collect()
     }
 }

@@ -55,7 +55,7 @@ impl Heap {
     /// A decrement has left the byte at zero, or the object is not settled. An object that a root released may be noted here too, when
     /// 64 come back: that is never wrong.
     #[inline(never)]
-    pub fn note_low(&mut self, object: ObjectRef) {
+    pub(crate) fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {
             let high = object.stamp();
             if high == 0 {
