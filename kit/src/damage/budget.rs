@@ -1,13 +1,17 @@
-//! Limits for a reader's memory and time, and the number of inputs that a test of damaged input tries.
+//! A limit for a reader's memory, the end of one that hangs, and the number of inputs that a test of damaged input tries.
 //!
 //! An executable that calls [`counting_allocator!`](crate::counting_allocator) counts what each thread has taken.
 //! When a reader takes more than its input may cost, the process ends at that allocation, before the reader takes the
-//! machine's memory: an allocator cannot unwind. The number of the input is then on standard error.
+//! machine's memory: an allocator cannot unwind. The number of the input is then on standard error, and so it is when an
+//! input comes to no end for `HANGS_AFTER` seconds. No test asserts how long a reader takes: that is the machine's.
 
 use crate::seed;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The duration of each test in seconds, in place of the gate's number of inputs.
@@ -15,6 +19,9 @@ const SECONDS: &str = "TALLY_DAMAGE_SECONDS";
 
 /// The number of the first input: the one of a failure, to see it again.
 const FIRST: &str = "TALLY_DAMAGE_FIRST";
+
+/// Seconds after which an input hangs: readers take milliseconds, and the modules that a dozen processes look at some seconds.
+const HANGS_AFTER: u32 = 300;
 
 /// Bytes that any input may take: small allocations have nothing to do with the input's size.
 const BYTES_FOR_NOTHING: usize = 256 << 10;
@@ -84,9 +91,11 @@ pub fn each_input(what: &str, count: u64, mut check: impl FnMut(u64)) {
     let seconds = number(SECONDS).map(Duration::from_secs);
     let first = number(FIRST).unwrap_or_else(|| seed::of_the_run(0));
     let begun = Instant::now();
+    let watch = Watch::begin();
     let mut input = first;
     while seconds.map_or(input - first < count, |seconds| begun.elapsed() < seconds || input == first) {
         INPUT.set(input);
+        watch.input.store(input, Ordering::Relaxed);
         let told = TellOnPanic(input);
         check(input);
         std::mem::forget(told);
@@ -103,43 +112,59 @@ impl Drop for TellOnPanic {
     }
 }
 
-/// Runs `read` on `bytes` bytes of input: it may take `factor` times as much memory, must not panic, and must end: a
-/// reader that takes more of this thread's time than ten seconds, and a minute for a megabyte of input, hangs.
+/// Ends the process when an input comes to no end.
+struct Watch {
+    /// The input that is tried, or [`Watch::OVER`].
+    input: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    const OVER: u64 = u64::MAX;
+
+    fn begin() -> Watch {
+        let input = Arc::new(AtomicU64::new(0));
+        let watched = Arc::clone(&input);
+        let thread = std::thread::spawn(move || {
+            let (mut last, mut seconds) = (0, 0);
+            // A machine that stood still counts as one second.
+            while seconds < HANGS_AFTER {
+                std::thread::park_timeout(Duration::from_secs(1));
+                match watched.load(Ordering::Relaxed) {
+                    Watch::OVER => return,
+                    input if input == last => seconds += 1,
+                    input => (last, seconds) = (input, 0),
+                }
+            }
+            eprintln!("input {last} comes to no end; {FIRST}={last} shows it again");
+            std::process::abort();
+        });
+        Watch { input, thread: Some(thread) }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.input.store(Watch::OVER, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot panic.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Runs `read` on `bytes` bytes of input: it may take `factor` times as much memory, must not panic, and must end.
 pub fn within<T>(bytes: usize, factor: usize, read: impl FnOnce() -> T) -> T {
     let before = TAKEN.get();
     LIMIT.set(before + BYTES_FOR_NOTHING + factor * bytes);
     PEAK.set(before);
-    let begun = thread_time();
     let result = read();
-    let time = thread_time() - begun;
     LIMIT.set(usize::MAX);
-    let allowed = Duration::from_millis(10_000 + 60_000 * bytes as u64 / (1 << 20));
-    assert!(time <= allowed, "{bytes} bytes took {time:?}, {allowed:?} are allowed");
     result
 }
 
 /// The most that [`within`] had taken at one time.
 pub fn peak() -> usize {
     PEAK.get() - TAKEN.get().min(PEAK.get())
-}
-
-/// The processor time of this thread, which busy neighbours do not lengthen.
-fn thread_time() -> Duration {
-    const CLOCK_THREAD_CPUTIME_ID: i32 = 3;
-    let mut time = TimeSpec::default();
-    // SAFETY: the clock is there on every Linux; `time` is a `struct timespec` of x86-64.
-    let failed = unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    assert_eq!(failed, 0);
-    Duration::new(time.seconds, time.nanoseconds as u32)
-}
-
-#[repr(C)]
-#[derive(Default)]
-struct TimeSpec {
-    seconds: u64,
-    nanoseconds: u64,
-}
-
-unsafe extern "C" {
-    fn clock_gettime(clock: i32, time: *mut TimeSpec) -> i32;
 }
