@@ -52,6 +52,10 @@ extern "C" {
 #define TALLY_SLOT_TAG_BEFORE 4u /* pairs: the word before the one at the offset is its tag, to which tag_mask and tag_pattern are applied */
 #define TALLY_SLOT_TAG_BEHIND 5u /* pairs: the word behind it is its tag */
 
+/* Added to an offset in ref_offsets or element_ref_offsets of a type whose slot_kind has tags (1, 2, 4 or 5): the word there is a plain reference, or
+ * null, whatever the slot_kind says of the others. It is written by llvm.gcwrite. */
+#define TALLY_PLAIN_REF 1u
+
 typedef struct tally_type tally_type;
 
 /* Called by a trace function, once for each reference that it finds. */
@@ -71,10 +75,10 @@ struct tally_type {
     uint64_t pointer_mask;
     uint32_t ref_count;                  /* entries in ref_offsets */
     uint32_t element_ref_count;          /* entries in element_ref_offsets */
-    const uint32_t *ref_offsets;         /* offsets of references in the fixed part: ascending multiples of 8 */
+    const uint32_t *ref_offsets;         /* offsets of references in the fixed part: ascending multiples of 8; TALLY_PLAIN_REF */
     uint64_t length_offset;              /* with a tail: offset of the u64 that the runtime sets to the number of elements */
     uint64_t stride;                     /* bytes of a tail element, 0 = no tail; the tail begins at `size`, a multiple of 8 */
-    const uint32_t *element_ref_offsets; /* offsets of references in one element: ascending multiples of 8 */
+    const uint32_t *element_ref_offsets; /* offsets of references in one element, likewise */
     const char *name;                    /* for messages and reports */
     /* The destructor, or null. Called once, as code of the program at a safepoint, when the object was found dead: under the prompt
      * plan when its last reference has gone, else after the epoch that has found it. It may do anything. If it stores the object
@@ -110,7 +114,7 @@ void *tally_try_new_array(const tally_type *type, uint64_t n);
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
 
 /* [leaf] Writes two words that lie side by side, a tag and what it tells of: for types with TALLY_SLOT_TAG_BEFORE, TALLY_SLOT_TAG_BEHIND or
- * a trace function. `pair` is the first of them, as `first` is. */
+ * a trace function. `pair` is the first of them, as `first` is; both are of one pair. */
 void tally_write_pair(void *object, void *pair, uint64_t first, uint64_t second);
 
 /* [leaf] Opens an object: from now on its references are written by tally_write_open alone, without a barrier, and it is held as by a global

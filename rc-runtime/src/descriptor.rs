@@ -26,6 +26,9 @@ pub const FLAG_FINALIZE_OWNER_FIRST: u32 = 8;
 pub const FLAG_FINALIZE_REGISTERED: u32 = 16;
 const FINALIZE_FLAGS: u32 = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST | FLAG_FINALIZE_REGISTERED;
 
+/// Bit 0 of an offset in a type whose words or pairs have tags: the word there is a plain reference, or null.
+pub const PLAIN_REFERENCE: u32 = 1;
+
 /// In which order finalizers of objects run that are found dead together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FinalizeOrder {
@@ -85,13 +88,14 @@ pub struct RawDescriptor {
     pub ref_count: u32,
     /// Entries in `element_ref_offsets`.
     pub element_ref_count: u32,
-    /// Byte offsets of the references in the fixed part, ascending multiples of 8.
+    /// Byte offsets of the references in the fixed part, ascending multiples of 8; with [`PLAIN_REFERENCE`] for those without tags
+    /// beside others with tags.
     pub ref_offsets: *const u32,
     /// Byte offset of the u64 that holds the number of tail elements (only with a tail).
     pub length_offset: u64,
     /// Bytes of one tail element; 0 = no tail.
     pub stride: u64,
-    /// Byte offsets of the references in one element, ascending multiples of 8.
+    /// The same of the references in one element.
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
@@ -178,6 +182,10 @@ pub enum DescriptorFault {
     MissingOffsets { field: &'static str, count: u32 },
     #[error("offset {offset} (number {index}) of {field} is not a multiple of 8; references are aligned words")]
     Unaligned { field: &'static str, index: u32, offset: u32 },
+    #[error(
+        "offset {offset} (number {index}) of {field} has TALLY_PLAIN_REF (1), and slot_kind is {kind}: only types with tags have plain references beside others"
+    )]
+    NothingBeside { field: &'static str, index: u32, offset: u32, kind: u32 },
     #[error("offset {offset} (number {index}) of {field} lies outside the {bytes} bytes it describes")]
     Outside { field: &'static str, index: u32, offset: u32, bytes: u64 },
     #[error("offset {offset} (number {index}) of {field} repeats or goes back; offsets ascend")]
@@ -272,24 +280,25 @@ impl TypeDescriptor {
             (false, true) => return Some(F::UnusedTrace),
             _ => {}
         }
-        let masked = self.slot_kind != SlotKind::Pointer as u32 && self.slot_kind != SlotKind::Trace as u32;
-        if masked && self.pointer_mask == 0 {
+        if self.has_tags() && self.pointer_mask == 0 {
             return Some(F::PointerMask);
         }
-        offsets_fault("ref_offsets", "the fixed part", self.ref_offsets, self.ref_count, self.size)
+        self.offsets_fault("ref_offsets", ("the fixed part", self.size), self.ref_offsets, self.ref_count)
             .or_else(|| self.tail_fault())
-            .or_else(|| self.tag_fault("ref_offsets", self.fixed_offsets(), self.size, self.stride != 0))
-            .or_else(|| self.tag_fault("element_ref_offsets", self.element_offsets(), self.stride, false))
+            .or_else(|| self.tag_fault("ref_offsets", self.fixed_entries(), self.size, self.stride != 0))
+            .or_else(|| self.tag_fault("element_ref_offsets", self.element_entries(), self.stride, false))
     }
 
-    /// Each reference has its tag in the same part, in a word that is nothing else.
-    fn tag_fault(&self, field: &'static str, offsets: &[u32], bytes: u64, has_length: bool) -> Option<DescriptorFault> {
+    /// Each reference that has a tag beside it has that in the same part, in a word that is nothing else.
+    fn tag_fault(&self, field: &'static str, entries: &[u32], bytes: u64, has_length: bool) -> Option<DescriptorFault> {
         let is_behind = self.tag_is_behind()?;
         let tag_of = |offset: u32| if is_behind { offset.checked_add(8) } else { offset.checked_sub(8) };
         let is_length = |tag| has_length && u64::from(tag) == self.length_offset;
-        let is_sound = |tag: u32| u64::from(tag) + 8 <= bytes && !offsets.contains(&tag) && !is_length(tag);
-        let wrong = offsets.iter().find(|&&offset| !tag_of(offset).is_some_and(is_sound));
-        wrong.map(|&offset| DescriptorFault::Tag { field, offset })
+        let is_reference = |word: u32| entries.iter().any(|&entry| offset_of_entry(entry) == word);
+        let is_sound = |tag: u32| u64::from(tag) + 8 <= bytes && !is_reference(tag) && !is_length(tag);
+        let mut tagged = entries.iter().copied().filter(|&entry| !is_plain_entry(entry));
+        let wrong = tagged.find(|&offset| !tag_of(offset).is_some_and(is_sound));
+        wrong.map(|offset| DescriptorFault::Tag { field, offset })
     }
 
     /// Whether tags lie behind the words of references, or before them; `None` if there are no such tags.
@@ -304,10 +313,10 @@ impl TypeDescriptor {
     fn tail_fault(&self) -> Option<DescriptorFault> {
         use DescriptorFault as F;
         let field = "element_ref_offsets";
-        if let Some(fault) =
-            offsets_fault(field, "an element", self.element_ref_offsets, self.element_ref_count, self.stride)
-        {
-            return Some(fault);
+        let part = ("an element", self.stride);
+        let fault = self.offsets_fault(field, part, self.element_ref_offsets, self.element_ref_count);
+        if fault.is_some() {
+            return fault;
         }
         if self.stride == 0 {
             return None;
@@ -322,24 +331,73 @@ impl TypeDescriptor {
         if !self.length_offset.is_multiple_of(8) || end.is_none_or(|end| end > self.size) {
             return Some(F::LengthOffset(self.length_offset));
         }
-        self.fixed_offsets()
+        self.fixed_entries()
             .iter()
-            .any(|&offset| offset as u64 == self.length_offset)
+            .any(|&entry| u64::from(offset_of_entry(entry)) == self.length_offset)
             .then_some(F::LengthIsReference(self.length_offset))
     }
 
-    /// The offsets of the fixed part. Only for a descriptor that passed [`check`](Self::check).
-    pub(crate) fn fixed_offsets(&self) -> &[u32] {
-        offsets(self.ref_offsets, self.ref_count)
+    /// The entries of `ref_offsets`. Only for a descriptor that passed [`check`](Self::check).
+    pub(crate) fn fixed_entries(&self) -> &[u32] {
+        entries(self.ref_offsets, self.ref_count)
     }
 
-    /// The offsets within an element. Only for a descriptor that passed [`check`](Self::check).
-    pub fn element_offsets(&self) -> &[u32] {
-        offsets(self.element_ref_offsets, self.element_ref_count)
+    /// The entries of `element_ref_offsets`. Only for a descriptor that passed [`check`](Self::check).
+    pub(crate) fn element_entries(&self) -> &[u32] {
+        entries(self.element_ref_offsets, self.element_ref_count)
+    }
+
+    /// Whether a tag tells which of its words are references: in the word, or beside it.
+    pub fn has_tags(&self) -> bool {
+        self.slot_kind != SlotKind::Pointer as u32 && self.slot_kind != SlotKind::Trace as u32
+    }
+
+    fn offsets_fault(
+        &self,
+        field: &'static str,
+        (part, bytes): (&'static str, u64),
+        pointer: *const u32,
+        count: u32,
+    ) -> Option<DescriptorFault> {
+        use DescriptorFault as F;
+        if count as u64 > bytes / 8 {
+            return Some(F::TooManyReferences { part, count, bytes });
+        }
+        if count > 0 && pointer.is_null() {
+            return Some(F::MissingOffsets { field, count });
+        }
+        let mut previous = None;
+        for (index, &entry) in entries(pointer, count).iter().enumerate() {
+            let (index, offset) = (index as u32, offset_of_entry(entry));
+            if offset % 8 != 0 {
+                return Some(F::Unaligned { field, index, offset: entry });
+            }
+            if is_plain_entry(entry) && !self.has_tags() {
+                return Some(F::NothingBeside { field, index, offset, kind: self.slot_kind });
+            }
+            if offset as u64 + 8 > bytes {
+                return Some(F::Outside { field, index, offset, bytes });
+            }
+            if previous.is_some_and(|previous| offset <= previous) {
+                return Some(F::NotAscending { field, index, offset });
+            }
+            previous = Some(offset);
+        }
+        None
     }
 }
 
-fn offsets<'a>(pointer: *const u32, count: u32) -> &'a [u32] {
+/// The offset that an entry of a list of references names.
+pub const fn offset_of_entry(entry: u32) -> u32 {
+    entry & !PLAIN_REFERENCE
+}
+
+/// Whether an entry of such a list names a plain reference beside others that have tags.
+pub const fn is_plain_entry(entry: u32) -> bool {
+    entry & PLAIN_REFERENCE != 0
+}
+
+fn entries<'a>(pointer: *const u32, count: u32) -> &'a [u32] {
     if count == 0 || pointer.is_null() {
         return &[];
     }
@@ -347,102 +405,5 @@ fn offsets<'a>(pointer: *const u32, count: u32) -> &'a [u32] {
     unsafe { std::slice::from_raw_parts(pointer, count as usize) }
 }
 
-fn offsets_fault(
-    field: &'static str,
-    part: &'static str,
-    pointer: *const u32,
-    count: u32,
-    bytes: u64,
-) -> Option<DescriptorFault> {
-    use DescriptorFault as F;
-    if count as u64 > bytes / 8 {
-        return Some(F::TooManyReferences { part, count, bytes });
-    }
-    if count > 0 && pointer.is_null() {
-        return Some(F::MissingOffsets { field, count });
-    }
-    let mut previous = None;
-    for (index, &offset) in offsets(pointer, count).iter().enumerate() {
-        let index = index as u32;
-        if offset % 8 != 0 {
-            return Some(F::Unaligned { field, index, offset });
-        }
-        if offset as u64 + 8 > bytes {
-            return Some(F::Outside { field, index, offset, bytes });
-        }
-        if previous.is_some_and(|previous| offset <= previous) {
-            return Some(F::NotAscending { field, index, offset });
-        }
-        previous = Some(offset);
-    }
-    None
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fault(descriptor: TypeDescriptor) -> Option<DescriptorFault> {
-        descriptor.check().err().map(|error| error.fault)
-    }
-
-    #[test]
-    fn a_plain_pair_is_accepted() {
-        assert_eq!(fault(TypeDescriptor::plain(c"Pair", 16, &[0, 8])), None);
-    }
-
-    #[test]
-    fn a_tag_has_a_word_of_its_own_beside_its_reference() {
-        let fault_of =
-            |kind, size, offsets| fault(TypeDescriptor::plain(c"Pair", size, offsets).tagged(kind, 1, 1, !0));
-        let (before, behind) = (SlotKind::TagBefore, SlotKind::TagBehind);
-        assert_eq!((fault_of(before, 32, &[8, 24]), fault_of(behind, 32, &[0, 16])), (None, None));
-        let wrong = |offset| Some(DescriptorFault::Tag { field: "ref_offsets", offset });
-        assert_eq!(fault_of(before, 32, &[0]), wrong(0), "no word before it");
-        assert_eq!(fault_of(behind, 32, &[24]), wrong(24), "no word behind it");
-        assert_eq!(fault_of(before, 32, &[8, 16]), wrong(16), "its tag is a reference");
-        let tail = TypeDescriptor::plain(c"Pairs", 16, &[8]).tagged(before, 1, 1, !0);
-        assert_eq!(fault(tail.with_tail(0, 16, &[8])), wrong(8), "its tag is the length");
-        let tail = TypeDescriptor::plain(c"Pairs", 8, &[]).tagged(behind, 1, 1, !0).with_tail(0, 16, &[8]);
-        assert_eq!(fault(tail), Some(DescriptorFault::Tag { field: "element_ref_offsets", offset: 8 }));
-    }
-
-    #[test]
-    fn each_wrong_field_is_named() {
-        use DescriptorFault as F;
-        let pair = || TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
-        let mut wrong = pair();
-        wrong.0.version = 2;
-        assert_eq!(fault(wrong), Some(F::Version(2)));
-        let mut wrong = pair();
-        wrong.0.ref_count = 1 << 31;
-        assert!(matches!(fault(wrong), Some(F::TooManyReferences { .. })));
-        let outside = TypeDescriptor::plain(c"Pair", 16, &[16]);
-        assert!(matches!(fault(outside), Some(F::Outside { offset: 16, .. })));
-        let twice = TypeDescriptor::plain(c"Pair", 16, &[8, 8]);
-        assert!(matches!(fault(twice), Some(F::NotAscending { offset: 8, .. })));
-        assert!(matches!(fault(TypeDescriptor::plain(c"Pair", 16, &[4])), Some(F::Unaligned { .. })));
-        assert_eq!(fault(pair().aligned(24)), Some(F::Align(24)));
-        assert_eq!(fault(pair().tagged(SlotKind::Tagged, 1, 0, 0)), Some(F::PointerMask));
-        assert_eq!(fault(pair().with_tail(16, 8, &[0])), Some(F::LengthOffset(16)));
-        // With the word's end at 2^64.
-        assert_eq!(fault(pair().with_tail(u64::MAX - 7, 8, &[0])), Some(F::LengthOffset(u64::MAX - 7)));
-        assert_eq!(fault(pair().with_tail(8, 8, &[0])), Some(F::LengthIsReference(8)));
-        let mut wrong = pair();
-        wrong.0.flags = FLAG_FINALIZE_REGISTERED;
-        assert_eq!(fault(wrong), Some(F::UnusedFinalizeFlags(16)));
-        let mut wrong = pair();
-        wrong.0.finalize = &0u8 as *const u8 as *const c_void;
-        wrong.0.flags = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
-        assert_eq!(fault(wrong), Some(F::TwoOrders));
-    }
-
-    #[test]
-    fn the_message_names_type_and_remedy() {
-        let error = TypeDescriptor::plain(c"Pair", 16, &[4]).check().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "type descriptor `Pair`: offset 4 (number 0) of ref_offsets is not a multiple of 8; references are aligned words"
-        );
-    }
-}
+mod tests;

@@ -29,13 +29,12 @@ pub(crate) type Rehash<'a> = &'a mut dyn FnMut(ObjectRef, ObjectRef);
 
 /// What a slot of `owner` refers to.
 fn target_of(owner: ObjectRef, slot: Slot) -> Option<ObjectRef> {
-    let (info, word) = (owner.type_info(), slot.read());
-    match info.reading {
-        // SAFETY: [HEADER] the caller names a word that its trace function reports.
-        Reading::Traced(_) => unsafe { ObjectRef::of_word(word) },
-        // SAFETY: [HEADER] a word of a field of that type.
-        _ => unsafe { info.decode(word) },
-    }
+    let address = match owner.type_info().reading_at(slot.address().wrapping_sub(owner.address())) {
+        Reading::Traced(_) => slot.read(),
+        reading => reading.address_in(slot.read()),
+    };
+    // SAFETY: [HEADER] a word of a field of that type, or one that the caller names and its trace function reports.
+    unsafe { ObjectRef::of_word(address) }
 }
 
 /// Whether `owner` is that long.

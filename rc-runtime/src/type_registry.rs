@@ -12,8 +12,8 @@ mod reading;
 mod recent;
 
 use crate::descriptor::{
-    DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
-    TypeDescriptor,
+    DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder,
+    TypeDescriptor, offset_of_entry,
 };
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
@@ -23,7 +23,8 @@ use crate::services::finalizer::Finalizer;
 use crate::shared_map::{SharedMap, shared_map};
 use acyclic::may_reach_itself;
 use lost_code::LostCode;
-pub use reading::{Pairs, Reading, Tracer};
+pub(crate) use reading::Entries;
+pub use reading::{Pairs, Reading, Tagging, Tracer};
 use recent::Known;
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -89,6 +90,8 @@ pub struct TypeInfo {
     pub fixed: SmallVec<[u32; 8]>,
     /// Reference offsets of an element.
     pub element: SmallVec<[u32; 2]>,
+    /// Both with the mark of plain references, of a type that has such beside others.
+    pub(crate) entries: Option<Box<Entries>>,
     /// Payload bytes of the fixed part.
     pub size: u64,
     /// Bytes of an element, 0 = no tail.
@@ -145,8 +148,8 @@ impl TypeInfo {
     /// How its pairs of a tag and a word are read, if it has such.
     pub(crate) fn pairs(&self) -> Option<Pairs> {
         match self.reading {
-            Reading::Traced(Tracer::Pairs(pairs)) => Some(pairs),
-            Reading::Plain | Reading::Masked { .. } | Reading::Traced(Tracer::Function(_)) => None,
+            Reading::Traced(Tracer::Pairs(pairs) | Tracer::Mixed(Tagging::Pairs(pairs))) => Some(pairs),
+            Reading::Plain | Reading::Masked { .. } | Reading::Traced(_) => None,
         }
     }
 
@@ -339,24 +342,9 @@ pub(crate) fn pointer_mask_count() -> usize {
 /// [`DescriptorError`] when the descriptor is malformed.
 pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError> {
     descriptor.check()?;
-    let reading = match descriptor.slot_kind {
-        kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
-        kind if kind == SlotKind::Trace as u32 => {
-            Reading::Traced(Tracer::Function(descriptor.trace.expect("checked: trace is set")))
-        }
-        _ if descriptor.tag_is_behind().is_some() => Reading::Traced(Tracer::Pairs(Pairs {
-            mask: descriptor.tag_mask,
-            pattern: descriptor.tag_pattern,
-            pointer: descriptor.pointer_mask,
-            is_behind: descriptor.tag_is_behind() == Some(true),
-        })),
-        _ => Reading::Masked {
-            mask: descriptor.tag_mask,
-            pattern: descriptor.tag_pattern,
-            pointer: descriptor.pointer_mask,
-        },
-    };
-    if let Reading::Masked { pointer, .. } | Reading::Traced(Tracer::Pairs(Pairs { pointer, .. })) = reading {
+    let entries = Entries::of(descriptor);
+    let reading = Reading::of(descriptor, entries.is_some());
+    if let Some(pointer) = reading.pointer_mask() {
         let mut masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !masks.contains(&pointer) {
             masks.push(pointer);
@@ -373,7 +361,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
     let by_function = matches!(reading, Reading::Traced(Tracer::Function(_)));
     let tail_refers = descriptor.stride != 0 && (by_function || descriptor.element_ref_count > 0);
-    let word_tail = descriptor.stride == 8 && descriptor.element_offsets() == [0];
+    let word_tail = descriptor.stride == 8 && descriptor.element_entries() == [0];
     let (word_mask, word_pattern, word_pointer) = match reading {
         Reading::Masked { mask, pattern, pointer } => (mask, pattern, pointer),
         Reading::Plain | Reading::Traced(_) => (0, 0, u64::MAX),
@@ -399,8 +387,9 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         fixed_cell,
         bump_cell: if bumps { fixed_cell } else { NO_BUMP },
         reading,
-        fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
-        element: SmallVec::from_slice(descriptor.element_offsets()),
+        fixed: descriptor.fixed_entries().iter().copied().map(offset_of_entry).collect(),
+        element: descriptor.element_entries().iter().copied().map(offset_of_entry).collect(),
+        entries,
         size: descriptor.size,
         stride: descriptor.stride,
         length_offset: descriptor.length_offset,
@@ -416,6 +405,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::descriptor::SlotKind;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]

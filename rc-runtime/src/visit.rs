@@ -9,11 +9,11 @@
 //! order; for traced types the whole image, since only `trace` knows which words matter.
 
 use crate::at_work;
-use crate::descriptor::TraceFunction;
+use crate::descriptor::{PLAIN_REFERENCE, TraceFunction, is_plain_entry, offset_of_entry};
 use crate::memory::list::List;
 use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::type_registry::{Reading, Tracer, TypeInfo};
+use crate::type_registry::{Pairs, Reading, Tagging, Tracer, TypeInfo};
 use std::ffi::c_void;
 
 /// Which part of an object is meant.
@@ -44,12 +44,33 @@ impl TypeInfo {
     /// Whether the descriptor says nothing of the payload's word at `offset`: it is no field, no tag beside one and not the number of
     /// elements. What a trace function reads is not known.
     pub fn is_plain_word(&self, offset: u64) -> bool {
-        let is_tag = match self.reading {
-            Reading::Traced(Tracer::Pairs(pairs)) if pairs.is_behind => offset >= 8 && self.is_field(offset - 8),
-            Reading::Traced(Tracer::Pairs(_)) => self.is_field(offset + 8),
-            _ => false,
-        };
-        !self.is_field(offset) && !is_tag && (self.stride == 0 || offset != self.length_offset)
+        !self.is_field(offset) && !self.is_tag(offset) && (self.stride == 0 || offset != self.length_offset)
+    }
+
+    /// Whether the payload's word at `offset` is the tag of a pair.
+    pub(crate) fn is_tag(&self, offset: u64) -> bool {
+        let Some(pairs) = self.pairs() else { return false };
+        let word = if pairs.is_behind { offset.checked_sub(8) } else { offset.checked_add(8) };
+        word.is_some_and(|word| self.is_field(word) && !self.is_plain_beside_tags(word))
+    }
+
+    /// Whether the field at `offset` is a plain reference of a mixed type.
+    pub(crate) fn is_plain_beside_tags(&self, offset: u64) -> bool {
+        let Some(entries) = &self.entries else { return false };
+        match offset.checked_sub(self.size) {
+            None => entries.fixed.contains(&(offset as u32 | PLAIN_REFERENCE)),
+            Some(at) => self.stride != 0 && entries.element.contains(&((at % self.stride) as u32 | PLAIN_REFERENCE)),
+        }
+    }
+
+    /// How the field at `offset` is read: of a mixed type, as that one is.
+    #[inline(always)]
+    pub fn reading_at(&self, offset: u64) -> Reading {
+        match self.reading {
+            Reading::Traced(Tracer::Mixed(_)) if self.is_plain_beside_tags(offset) => Reading::Plain,
+            Reading::Traced(Tracer::Mixed(tagging)) => tagging.of_field(),
+            reading => reading,
+        }
     }
 
     /// The reference in `word`, if it holds one to a heap object.
@@ -67,17 +88,17 @@ impl TypeInfo {
         unsafe { ObjectRef::of_word(address) }
     }
 
-    /// What a described slot refers to: of pairs, the tag beside it tells. Not of a type with a trace function, which has no such slots.
+    /// What a described slot of `object` refers to: of pairs, the tag beside it tells. Not of a type with a trace function, which has no
+    /// such slots.
     #[inline(always)]
-    pub(crate) fn target_of(&self, slot: Slot) -> Option<ObjectRef> {
-        let word = match self.reading {
+    pub(crate) fn target_of(&self, object: ObjectRef, slot: Slot) -> Option<ObjectRef> {
+        let address = match self.reading_at(slot.address() - object.address()) {
             // SAFETY: [HEADER] a pair of an object of this type.
             Reading::Traced(Tracer::Pairs(pairs)) => unsafe { pairs.address_at(slot.address()) },
-            // SAFETY: [HEADER] a word of a field of that type.
-            _ => return unsafe { self.decode(slot.read()) },
+            reading => reading.address_in(slot.read()),
         };
-        // SAFETY: [HEADER] a reference, as its tag says.
-        unsafe { ObjectRef::of_word(word) }
+        // SAFETY: [HEADER] a word of a field of that type, or a reference as its tag says.
+        unsafe { ObjectRef::of_word(address) }
     }
 
     /// Number of tail elements of `object`.
@@ -253,7 +274,7 @@ impl TypeInfo {
         let mut found = None;
         if !matches!(self.reading, Reading::Traced(Tracer::Function(_))) {
             self.for_each_slot(object, Part::Whole, |slot| {
-                if found.is_none() && self.target_of(slot) == Some(target) {
+                if found.is_none() && self.target_of(object, slot) == Some(target) {
                     found = Some(slot.address() - object.address());
                 }
             });
@@ -360,6 +381,10 @@ impl TypeInfo {
             Reading::Traced(Tracer::Pairs(pairs)) => {
                 self.fixed.iter().all(|offset| is_same(offset) && is_same(&pairs.tag_of(*offset)))
             }
+            Reading::Traced(Tracer::Mixed(Tagging::Pairs(pairs))) => self.fixed.iter().all(|offset| {
+                let has_tag = !self.is_plain_beside_tags(u64::from(*offset));
+                is_same(offset) && (!has_tag || is_same(&pairs.tag_of(*offset)))
+            }),
             _ => self.fixed.iter().all(is_same),
         }
     }
@@ -388,34 +413,20 @@ impl TypeInfo {
     /// Finds the references in the words of a fixed part that stand at `words`.
     #[inline(always)]
     fn read_fixed_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
-        self.read_image(tracer, (words, self.size.div_ceil(8)), &self.fixed, visit);
+        match tracer {
+            Tracer::Pairs(pairs) => read_pairs(pairs, words, &self.fixed, visit),
+            Tracer::Function(trace) => self.call_trace(trace, words, self.size.div_ceil(8), visit),
+            Tracer::Mixed(tagging) => read_mixed(tagging, words, self.entries.as_ref().map(|it| &*it.fixed), visit),
+        }
     }
 
     /// The same of an element.
     #[inline(always)]
     fn read_element_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
-        self.read_image(tracer, (words, self.stride / 8), &self.element, visit);
-    }
-
-    #[inline(always)]
-    fn read_image<F: FnMut(ObjectRef)>(
-        &self,
-        tracer: Tracer,
-        (words, count): (u64, u64),
-        offsets: &[u32],
-        visit: &mut F,
-    ) {
-        let pairs = match tracer {
-            Tracer::Function(trace) => return self.call_trace(trace, words, count, visit),
-            Tracer::Pairs(pairs) => pairs,
-        };
-        for &offset in offsets {
-            // SAFETY: [HEADER] a pair of such an image.
-            let address = unsafe { pairs.address_at(words + u64::from(offset)) };
-            // SAFETY: [HEADER] a reference, as its tag says.
-            if let Some(target) = unsafe { ObjectRef::of_word(address) } {
-                visit(target);
-            }
+        match tracer {
+            Tracer::Pairs(pairs) => read_pairs(pairs, words, &self.element, visit),
+            Tracer::Function(trace) => self.call_trace(trace, words, self.stride / 8, visit),
+            Tracer::Mixed(tagging) => read_mixed(tagging, words, self.entries.as_ref().map(|it| &*it.element), visit),
         }
     }
 
@@ -432,5 +443,38 @@ impl TypeInfo {
         self.check_that_code_is_there(trace);
         // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.
         at_work::call(|| unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) });
+    }
+}
+
+/// Finds the references of pairs in an image that stands at `words`.
+#[inline(always)]
+fn read_pairs<F: FnMut(ObjectRef)>(pairs: Pairs, words: u64, offsets: &[u32], visit: &mut F) {
+    for &offset in offsets {
+        // SAFETY: [HEADER] a pair of such an image.
+        let address = unsafe { pairs.address_at(words + u64::from(offset)) };
+        // SAFETY: [HEADER] a reference, as its tag says.
+        if let Some(target) = unsafe { ObjectRef::of_word(address) } {
+            visit(target);
+        }
+    }
+}
+
+/// The same of a mixed type, whose entries say which words are plain references.
+#[inline(never)]
+fn read_mixed(tagging: Tagging, words: u64, entries: Option<&[u32]>, visit: &mut dyn FnMut(ObjectRef)) {
+    let tagged = tagging.of_field();
+    for &entry in entries.unwrap_or_default() {
+        let at = words + u64::from(offset_of_entry(entry));
+        let reading = if is_plain_entry(entry) { Reading::Plain } else { tagged };
+        let address = match reading {
+            // SAFETY: [HEADER] a pair of such an image.
+            Reading::Traced(Tracer::Pairs(pairs)) => unsafe { pairs.address_at(at) },
+            // SAFETY: [HEADER] a word of such an image.
+            reading => reading.address_in(unsafe { Slot::from_address(at) }.read()),
+        };
+        // SAFETY: [HEADER] a reference, as its field is read.
+        if let Some(target) = unsafe { ObjectRef::of_word(address) } {
+            visit(target);
+        }
     }
 }

@@ -21,6 +21,7 @@ mod mark_and_log;
 mod marking;
 mod mature_walk;
 mod memory;
+mod mixed_fields;
 mod modules;
 mod open_objects;
 mod pairs;

@@ -9,7 +9,8 @@ use std::ffi::{CString, c_void};
 use std::mem::{offset_of, size_of};
 use tally_heap::descriptor::{
     DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED,
-    FLAG_FINALIZE_REVERSE, RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
+    FLAG_FINALIZE_REVERSE, RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor, is_plain_entry,
+    offset_of_entry,
 };
 
 /// The properties of a type that allocation needs.
@@ -29,8 +30,10 @@ pub(crate) struct Descriptor {
     numbered: bool,
     /// Whether its references live only as long as a key does.
     pub(crate) is_ephemeron: bool,
-    /// Offsets of the references in the fixed part; none when only `trace` or another module knows.
+    /// Offsets of the references in the fixed part; none when only `trace`, tags beside them or another module know.
     pub(crate) references: Option<Vec<u32>>,
+    /// Those in the fixed part that are plain references beside others that have tags.
+    pub(crate) plain_beside_tags: Vec<u32>,
     /// Its destructor.
     pub(crate) finalizer: Option<Value>,
     /// Whether tail elements hold references, as far as the descriptor lists them.
@@ -49,13 +52,10 @@ impl Descriptor {
         let count = field(offset_of!(RawDescriptor, ref_count))?;
         // Offsets name no words that are references by themselves.
         let by_trace = field(offset_of!(RawDescriptor, slot_kind))? >= SlotKind::Trace as u64;
-        let references = if by_trace {
-            None
-        } else if count == 0 {
-            Some(Vec::new())
-        } else {
-            offsets(module, constant, count)
-        };
+        let entries = if count == 0 { Some(Vec::new()) } else { entries(module, constant, count) };
+        let plain = entries.iter().flatten().copied().filter(|&entry| is_plain_entry(entry));
+        let plain_beside_tags = plain.map(offset_of_entry).collect();
+        let references = entries.filter(|_| !by_trace).map(|it| it.into_iter().map(offset_of_entry).collect());
         let flags = field(offset_of!(RawDescriptor, flags))?;
         let finalize = scalar_at(module, constant, offset_of!(RawDescriptor, finalize) as u64)?;
         let finalized = !finalize.is_null() && flags & u64::from(FLAG_FINALIZE_REGISTERED) == 0;
@@ -68,6 +68,7 @@ impl Descriptor {
             stride: field(offset_of!(RawDescriptor, stride))?,
             length_offset: field(offset_of!(RawDescriptor, length_offset))?,
             references,
+            plain_beside_tags,
             finalizer: (!finalize.is_null()).then_some(finalize),
             has_references_in_tail: field(offset_of!(RawDescriptor, element_ref_count))? != 0,
         })
@@ -102,7 +103,8 @@ impl OneWord {
     /// A word that is a reference or null.
     pub(crate) const PLAIN: OneWord = OneWord { mask: 0, pattern: 0, pointer: u64::MAX };
 
-    /// How the fields are read of objects of the type at `address`. `None` also if only `trace` or another module knows.
+    /// How the fields are read of objects of the type at `address`, but for plain references beside them. `None` also if only `trace` or
+    /// another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<OneWord> {
         let image = Image { module, constant: address.definitive_initializer()? };
         match image.u32_at(offset_of!(RawDescriptor, slot_kind))? {
@@ -190,17 +192,20 @@ impl RootWord {
         if word.is_none() && pair.is_none() {
             return None;
         }
-        let offsets = if count == 0 { Vec::new() } else { offsets(module, constant, count)? };
+        let entries = if count == 0 { Vec::new() } else { entries(module, constant, count)? };
         let of_pair = |reading: PairReading, offset: u64| {
             let tag = if reading.is_behind { offset.checked_add(8) } else { offset.checked_sub(8) };
             Some(Reading::Pair { reading, tag: tag.filter(|tag| tag + 8 <= bytes)? })
         };
-        let read = |offset: u32| {
-            let offset = u64::from(offset);
-            let reading = word.map(Reading::Word).or_else(|| of_pair(pair?, offset))?;
+        let read = |entry: u32| {
+            let offset = u64::from(offset_of_entry(entry));
+            let reading = match is_plain_entry(entry) {
+                true => Reading::Word(OneWord::PLAIN),
+                false => word.map(Reading::Word).or_else(|| of_pair(pair?, offset))?,
+            };
             (offset + 8 <= bytes).then_some(RootWord { offset, reading })
         };
-        offsets.into_iter().map(read).collect()
+        entries.into_iter().map(read).collect()
     }
 }
 
@@ -429,7 +434,7 @@ impl Image {
 /// A stand-in for functions that only exist when the program runs; never called.
 unsafe extern "C" fn stand_in_trace(_: *const u64, _: u64, _: TraceVisit, _: *mut c_void) {}
 
-fn offsets(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
+fn entries(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
     let array = scalar_at(module, constant, offset_of!(RawDescriptor, ref_offsets) as u64)?;
     let array = array.definitive_initializer()?;
     (0..count).map(|index| word_at(module, array, index * 4).and_then(|word| u32::try_from(word).ok())).collect()

@@ -19,7 +19,7 @@ pub(crate) mod metadata;
 
 use crate::llvm::{Module, Value, Visibility};
 use crate::lower::descriptor;
-use tally_heap::descriptor::{DESCRIPTOR_VERSION, SlotKind, TypeDescriptor};
+use tally_heap::descriptor::{DESCRIPTOR_VERSION, PLAIN_REFERENCE, SlotKind, TypeDescriptor};
 pub use tally_heap::descriptor::{
     FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_OWNER_FIRST, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
 };
@@ -42,6 +42,8 @@ pub struct TypeDescription {
     pub slots: Slots,
     /// Offsets of the references in the fixed part.
     pub refs: Vec<u32>,
+    /// Those of `refs` that are plain references, beside others that have tags.
+    pub plain_refs: Vec<u32>,
     /// The types of their targets, where known: the names of descriptors.
     pub ref_types: Vec<Option<String>>,
     /// Offset at which the runtime keeps the number of tail elements.
@@ -50,6 +52,8 @@ pub struct TypeDescription {
     pub stride: u64,
     /// Offsets of the references in an element.
     pub element_refs: Vec<u32>,
+    /// As `plain_refs`, of those.
+    pub element_plain_refs: Vec<u32>,
     /// As `ref_types`, for those.
     pub element_ref_types: Vec<Option<String>>,
     /// Names of fields, for messages: offset and name, of references and others, and of the elements as one field.
@@ -102,10 +106,12 @@ impl Default for TypeDescription {
             flags: 0,
             slots: Slots::Pointer,
             refs: Vec::new(),
+            plain_refs: Vec::new(),
             ref_types: Vec::new(),
             length: 0,
             stride: 0,
             element_refs: Vec::new(),
+            element_plain_refs: Vec::new(),
             element_ref_types: Vec::new(),
             fields: Vec::new(),
             finalize: None,
@@ -179,6 +185,24 @@ impl TypeDescription {
         if self.name.is_empty() { global } else { &self.name }
     }
 
+    /// The list of references of that name as the runtime reads it: with a mark at those that are plain beside others.
+    fn entries(&self, list: &str, refs: &[u32], plain: &[u32]) -> Result<Vec<u32>, String> {
+        let has_tags = matches!(self.slots, Slots::Pairs { .. } | Slots::Tagged { .. });
+        let key = if list == "refs" { "plain_refs" } else { "element_plain_refs" };
+        if !plain.is_empty() && !has_tags {
+            return Err(format!(
+                "{key} names references among others that have tags, and no reference of this type has"
+            ));
+        }
+        match plain.iter().find(|offset| !refs.contains(offset)) {
+            Some(offset) => Err(format!("{key} has the offset {offset}, and {list} has not")),
+            None => Ok(refs
+                .iter()
+                .map(|offset| if plain.contains(offset) { offset | PLAIN_REFERENCE } else { *offset })
+                .collect()),
+        }
+    }
+
     /// The struct that the runtime reads.
     fn constant(&self, module: Module, global: &str) -> Result<Value, String> {
         let i32 = |value: usize| module.integer(32).constant(value as u64);
@@ -206,10 +230,10 @@ impl TypeDescription {
             i64(pointer),
             i32(self.refs.len()),
             i32(self.element_refs.len()),
-            offsets(module, &self.refs),
+            offsets(module, &self.entries("refs", &self.refs, &self.plain_refs)?),
             i64(self.length),
             i64(self.stride),
-            offsets(module, &self.element_refs),
+            offsets(module, &self.entries("element_refs", &self.element_refs, &self.element_plain_refs)?),
             module.text_global(self.display_name(global)),
             named(module, self.finalize.as_ref())?,
             named(module, trace)?,
@@ -331,6 +355,13 @@ mod tests {
         assert_eq!(with(16, "value").define(&module, "Unknown").unwrap_err(), outside);
         let two_words = "the name of the field at 8 is \"a b\", and no word";
         assert_eq!(with(8, "a b").define(&module, "Unknown").unwrap_err(), two_words);
+        let beside = TypeDescription { refs: vec![0], plain_refs: vec![0], ..of_two_words() };
+        let no_tags = "plain_refs names references among others that have tags, and no reference of this type has";
+        assert_eq!(beside.define(&module, "Unknown").unwrap_err(), no_tags);
+        let slots = Slots::Tagged { mask: 1, pattern: 0, pointer: !1, nan_boxed: false };
+        let beside = TypeDescription { slots, refs: vec![0], plain_refs: vec![8], ..of_two_words() };
+        let not_listed = "plain_refs has the offset 8, and refs has not";
+        assert_eq!(beside.define(&module, "Unknown").unwrap_err(), not_listed);
         assert!(module.get_global("Wrong").is_none() && module.get_global("Unknown").is_none());
     }
 }

@@ -270,8 +270,7 @@ impl Heap {
         }
         for slot in info.reference_slots(ephemeron) {
             spent += 2;
-            // SAFETY: [HEADER] a word of a field of that type.
-            match unsafe { info.decode(slot.read()) }.filter(|&value| self.is_unmarked(value)) {
+            match info.target_of(ephemeron, slot).filter(|&value| self.is_unmarked(value)) {
                 Some(value) => self.lose_dead_value(slot, value),
                 None => self.empty_slot(ephemeron, slot),
             }

@@ -97,8 +97,13 @@ impl Heap {
     /// words of a traced type are, is not known before they stand there.
     pub fn check_words(&self, object: u64, words: impl Iterator<Item = u64>, site: &Site) {
         let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
+        let reading = match birth.info().reading {
+            // A plain reference comes by way of gcwrite, which tells its value.
+            Reading::Traced(Tracer::Mixed(tagging)) => tagging.of_field(),
+            reading => reading,
+        };
         // SAFETY: [HEADER] a word of a field of that type.
-        for target in words.filter_map(|word| unsafe { birth.info().decode(word) }) {
+        for target in words.filter_map(|word| unsafe { ObjectRef::of_word(reading.address_in(word)) }) {
             self.check_access(target.address(), site);
         }
     }
@@ -133,13 +138,14 @@ impl Heap {
         let within = to - start..to.saturating_add(bytes).min(birth.end) - start;
         // Whole words: what begins or ends in the midst of one changes it, too.
         let touched = within.start & !7..within.end.next_multiple_of(8);
-        let pairs = birth.info().pairs();
         // The other word of a pair may be the one that is written to.
-        let among = if pairs.is_some() { touched.start.saturating_sub(8)..touched.end + 8 } else { touched };
+        let among =
+            if birth.info().pairs().is_some() { touched.start.saturating_sub(8)..touched.end + 8 } else { touched };
         birth.info().for_each_slot_among(object, among, |slot| {
             let after = |address, word| word_after(address, word, to, bytes, how);
-            let [(old, loses), (new, gains)] = match pairs {
-                Some(pairs) => {
+            let reading = birth.info().reading_at(slot.address() - start);
+            let [(old, loses), (new, gains)] = match reading {
+                Reading::Traced(Tracer::Pairs(pairs)) => {
                     let first = if pairs.is_behind { slot.address() } else { slot.address() - 8 };
                     // SAFETY: [HEADER] two words of a live object.
                     let old: [u64; 2] = unsafe { *(first as *const [u64; 2]) };
@@ -147,12 +153,12 @@ impl Heap {
                     // SAFETY: [HEADER] a pair that stood in the field before, or stands there now.
                     [old, new].map(|pair| (pair, unsafe { pairs.target_in(&raw const pair as u64) }.is_some()))
                 }
-                None => [slot.read(), after(slot.address(), slot.read())]
-                    // SAFETY: [HEADER] a word that stood in the field before, or stands there now.
-                    .map(|word| ([word, 0], unsafe { birth.info().decode(word) }.is_some())),
+                reading => [slot.read(), after(slot.address(), slot.read())]
+                    .map(|word| ([word, 0], range::in_heap(reading.address_in(word)))),
             };
             if old != new && (loses || gains) {
-                refuse_plain_write(zeal, birth, start, slot.address(), gains, how, site);
+                let is_pair = matches!(reading, Reading::Traced(_));
+                refuse_plain_write((zeal, birth), (start, slot.address()), (gains, is_pair), how, site);
             }
         });
     }
@@ -172,13 +178,10 @@ fn likely_outside(birth: Birth, start: u64) -> String {
 /// Whether the type of the object at `start` has a reference at `slot`.
 fn is_described(birth: Birth, start: u64, slot: u64) -> bool {
     let info: &TypeInfo = birth.info();
-    if matches!(info.reading, Reading::Traced(_)) {
-        return slot.is_multiple_of(8);
+    match info.reading {
+        Reading::Traced(Tracer::Function(_) | Tracer::Pairs(_)) => slot.is_multiple_of(8),
+        _ => info.is_field(slot - start) || info.is_tag(slot - start),
     }
-    let offset = slot - start;
-    let in_elements = |offset: u64| info.element.iter().any(|&element| u64::from(element) == offset % info.stride);
-    info.fixed.iter().any(|&fixed| u64::from(fixed) == offset)
-        || info.stride != 0 && offset >= info.size && in_elements(offset - info.size)
 }
 
 /// The word at `slot`, which holds `old`, after `bytes` bytes were written to `to`.
@@ -197,8 +200,14 @@ fn word_after(slot: u64, old: u64, to: u64, bytes: u64, how: Plainly) -> u64 {
 }
 
 #[cold]
-fn refuse_plain_write(zeal: &Zeal, birth: Birth, start: u64, slot: u64, gains: bool, how: Plainly, site: &Site) -> ! {
-    let (place, is_pair) = (site.place(), birth.info().pairs().is_some());
+fn refuse_plain_write(
+    (zeal, birth): (&Zeal, Birth),
+    (start, slot): (u64, u64),
+    (gains, is_pair): (bool, bool),
+    how: Plainly,
+    site: &Site,
+) -> ! {
+    let place = site.place();
     let deed = match how {
         Plainly::Store(_) => "plain store",
         Plainly::Copy(_) => "memcpy",

@@ -31,8 +31,8 @@ const FLAGS: [(&str, u32); 5] = [
     ("finalize-registered", FLAG_FINALIZE_REGISTERED),
 ];
 
-const KEYS: &str = "name, size, align, flags, slots, tag_mask, tag_pattern, pointer_mask, refs, ref_types, length, stride, \
-                    element_refs, element_ref_types, finalize, trace, linkage, fields";
+const KEYS: &str = "name, size, align, flags, slots, tag_mask, tag_pattern, pointer_mask, refs, plain_refs, ref_types, length, \
+                    stride, element_refs, element_plain_refs, element_ref_types, finalize, trace, linkage, fields";
 
 /// Defines the descriptors that the module describes.
 pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
@@ -106,10 +106,12 @@ fn describe(pairs: &[Metadata]) -> Result<TypeDescription, String> {
             "tag_pattern" => masks[1] = number(value).map_err(wrong)?,
             "pointer_mask" => masks[2] = number(value).map_err(wrong)?,
             "refs" => known.refs = list(value, small).map_err(wrong)?,
+            "plain_refs" => known.plain_refs = list(value, small).map_err(wrong)?,
             "ref_types" => known.ref_types = list(value, address_or_null).map_err(wrong)?,
             "length" => known.length = number(value).map_err(wrong)?,
             "stride" => known.stride = number(value).map_err(wrong)?,
             "element_refs" => known.element_refs = list(value, small).map_err(wrong)?,
+            "element_plain_refs" => known.element_plain_refs = list(value, small).map_err(wrong)?,
             "element_ref_types" => known.element_ref_types = list(value, address_or_null).map_err(wrong)?,
             "finalize" => known.finalize = address_or_null(value).map_err(wrong)?,
             "trace" => trace = address_or_null(value).map_err(wrong)?,

@@ -157,7 +157,8 @@ impl Search<'_> {
     fn described(&self, word: &Source) -> Option<(i64, String)> {
         let (_, address) = made::allocation(self.callees, word.value)?;
         let (descriptor, offset) = (Descriptor::read(self.module, address?)?, word.offset?);
-        let is_reference = descriptor.references?.iter().any(|&reference| i64::from(reference) == offset);
+        let references = descriptor.references.unwrap_or(descriptor.plain_beside_tags);
+        let is_reference = references.iter().any(|&reference| i64::from(reference) == offset);
         is_reference.then(|| (offset, address.expect("read above").name()))
     }
 

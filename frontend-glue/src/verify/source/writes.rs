@@ -90,6 +90,13 @@ fn of_source(module: Module, callees: &Callees, what: &str, object: Source, slot
         return Some((format!("{what} at offset {offset} of an object of @{type_name}, which is not aligned"), help));
     }
     let is_fixed = offset.saturating_add(8) <= descriptor.size as i64;
+    let is_plain = descriptor.plain_beside_tags.iter().any(|&reference| i64::from(reference) == offset);
+    if is_plain && what == "tally_gcwrite_i64" {
+        let message = format!(
+            "{what} at offset {offset} of an object of @{type_name}, which is a plain reference beside others with tags"
+        );
+        return Some((message, "write it with llvm.gcwrite (TALLY_WRITE)"));
+    }
     let references = descriptor.references.filter(|_| is_fixed)?;
     (!references.iter().any(|&reference| i64::from(reference) == offset)).then(|| {
         let message =

@@ -129,9 +129,15 @@ fn is_certain(module: Module, sources: &[Origin], bytes: Bytes) -> bool {
 fn holds_references(module: Module, origin: Origin, (start, bytes): Bytes) -> Option<bool> {
     let Origin::Object(Some(descriptor)) = origin else { return None };
     let descriptor = Descriptor::read(module, descriptor)?;
-    let fixed = descriptor.references.as_ref()?;
+    let end = |start: i64| bytes.map_or(i64::MAX, |bytes| start.saturating_add(bytes));
+    let is_among = |words: &[u32], start: i64| {
+        words.iter().map(|&word| i64::from(word)).any(|word| word < end(start) && word + 8 > start)
+    };
+    let Some(fixed) = descriptor.references.as_ref() else {
+        // Tags tell of the others.
+        return start.is_some_and(|start| is_among(&descriptor.plain_beside_tags, start)).then_some(true);
+    };
     let Some(start) = start else { return Some(descriptor.has_references_in_tail) };
-    let end = bytes.map_or(i64::MAX, |bytes| start.saturating_add(bytes));
-    let in_fixed_part = fixed.iter().map(|&word| i64::from(word)).any(|word| word < end && word + 8 > start);
+    let (in_fixed_part, end) = (is_among(fixed, start), end(start));
     Some(in_fixed_part || descriptor.has_references_in_tail && end > descriptor.size as i64)
 }

@@ -39,8 +39,7 @@ impl Heap {
     /// log says of it, and it may die as late as in this epoch: it held its key by way of others, say. So its value is held until the log
     /// has been read. (Marks condemned it before, and the log then released a freed object.)
     pub(crate) fn empty_slot_past_the_log(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        // SAFETY: [HEADER] a word of a field of that type.
-        let value = unsafe { ephemeron.type_info().decode(slot.read()) };
+        let value = ephemeron.type_info().target_of(ephemeron, slot);
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
         if !clean {
             let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;

@@ -7,7 +7,7 @@ use crate::memory::heap_walk::HeapWalk;
 use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, Slot, prompt_flag};
 use crate::plan::prompt::CellSpace;
-use crate::type_registry::{Reading, Tracer, TypeInfo};
+use crate::type_registry::{Reading, Tagging, Tracer, TypeInfo};
 use crate::visit::Part;
 
 impl Heap {
@@ -112,8 +112,11 @@ impl Heap {
     #[inline(never)]
     pub(crate) fn write_counted(&mut self, object: ObjectRef, slot: Slot, word: u64) {
         let info = object.type_info();
-        if let Reading::Traced(_) = info.reading {
+        if let Reading::Traced(tracer) = info.reading {
             let offset = slot.address() - object.address();
+            if matches!(tracer, Tracer::Mixed(_)) && info.is_plain_beside_tags(offset) {
+                return self.write_plain_counted(slot, word);
+            }
             return self.write_traced(object, offset..offset + 8, || slot.store(word));
         }
         // SAFETY: [HEADER] a word of a field of that type.
@@ -128,16 +131,27 @@ impl Heap {
         }
     }
 
+    /// The same of a plain reference, whatever the other fields of the object are.
+    fn write_plain_counted(&mut self, slot: Slot, word: u64) {
+        // SAFETY: [HEADER] a plain reference.
+        let [new, old] = [word, slot.read()].map(|word| unsafe { ObjectRef::of_word(word) });
+        new.into_iter().for_each(ObjectRef::increment_exact);
+        slot.store(word);
+        old.into_iter().for_each(|old| self.decrement_exact(old));
+    }
+
     /// The counted form of [`write_pair`](Self::write_pair).
     pub(crate) fn write_pair_counted(&mut self, object: ObjectRef, slot: Slot, pair: [u64; 2]) {
         let info = object.type_info();
-        let Reading::Traced(Tracer::Pairs(pairs)) = info.reading else {
-            let offset = slot.address() - object.address();
-            if let Reading::Traced(_) = info.reading {
-                return self.write_traced(object, offset..offset + 16, || slot.store_pair(pair));
+        let offset = slot.address() - object.address();
+        let pairs = match info.reading {
+            Reading::Traced(Tracer::Pairs(pairs)) => pairs,
+            Reading::Traced(Tracer::Mixed(Tagging::Pairs(pairs))) if info.is_tag(pairs.tag_in(offset)) => pairs,
+            Reading::Traced(_) => return self.write_traced(object, offset..offset + 16, || slot.store_pair(pair)),
+            Reading::Plain | Reading::Masked { .. } => {
+                self.write_counted(object, slot, pair[0]);
+                return self.write_counted(object, object.slot(offset + 8), pair[1]);
             }
-            self.write_counted(object, slot, pair[0]);
-            return self.write_counted(object, object.slot(offset + 8), pair[1]);
         };
         // SAFETY: [HEADER] what the pair of this object is about to hold.
         let new = unsafe { pairs.target_in(&raw const pair as u64) };
