@@ -46,9 +46,11 @@
  *            TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, fields…)
  *   words    TALLY_TAGGED_TYPE(Word, tag_mask, tag_pattern, pointer_mask) · TALLY_TYPE_TAGGED(Type, Word, fields…)
  *            TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, fields…)
+ *            TALLY_STRUCT_ARRAY_TYPE_TAGGED(Type, Word, length, elements, (element fields…), fields…)
  *   pairs    TALLY_PAIR_TYPE(Pair, tag, word, tag_mask, tag_pattern) · TALLY_TYPE_OF_PAIRS(Type, Pair, fields…)
  *            TALLY_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, fields…) · TALLY_WRITE_PAIR(object, field, pair)
  *            TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, (element fields…), fields…)
+ *            Fields of types with words or pairs may be pointers, too: plain references, for TALLY_WRITE.
  *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n) · TALLY_TRY_NEW(Type) · TALLY_TRY_NEW_ARRAY(Type, n)
  *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
@@ -160,7 +162,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 /* ---- Tagged words ---------------------------------------------------------------------------------------------------
  * Word is a typedef of uint64_t. A word w is a reference if (w & tag_mask) == tag_pattern and (w & pointer_mask) != 0, and the
  * object is then w & pointer_mask. Low-bit tags: (7, 0, ~7). NaN boxes: (0xffff000000000000, the pattern, 0xffffffffffff).
- * In a tagged type every reference field is such a word. */
+ * In a tagged type each listed field is such a word, or a pointer: a plain reference, which TALLY_WRITE writes. */
 #define TALLY_TAGGED_TYPE(Word, tag_mask_, tag_pattern_, pointer_mask_)                                                \
     TALLY__ASSERT(TALLY__SAME(Word, uint64_t), #Word " must be uint64_t");                                             \
     enum { tally__mask_##Word = (uint64_t)(tag_mask_) };                                                               \
@@ -171,14 +173,19 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__KEPT TALLY__DESCRIPTOR(static, Word, 0, 8, TALLY__TAGGED(Word), 1, 0, 0, 0, NULL, NULL)
 
 #define TALLY_TYPE_TAGGED(Type, Word, ...)                                                                             \
-    TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
-    TALLY__DESCRIBE(static, Type, 0, TALLY__TAGGED(Word), NULL, __VA_ARGS__)
+    TALLY__MARKED_FIELDS(Type, Word, 0, __VA_ARGS__)                                                                   \
+    TALLY__DESCRIBE_FIXED(static, Type, 0, TALLY__TAGGED(Word), NULL)
 
 #define TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, ...)                                                     \
-    TALLY__CHECK_WORD(Type, elements[0]);                                                                              \
-    TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
-    TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
-    TALLY__DESCRIBE_ARRAY(Type, TALLY__TAGGED(Word), NULL, length, elements, __VA_ARGS__)
+    TALLY__MARKED_FIELDS(Type, Word, 0, __VA_ARGS__)                                                                   \
+    TALLY__MARKED_ELEMENT(Type, elements, Word, 0)                                                                     \
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__TAGGED(Word), NULL)
+
+/* Elements are structs: TALLY_STRUCT_ARRAY_TYPE_TAGGED(Table, Value, length, entries, (key, value, next)). */
+#define TALLY_STRUCT_ARRAY_TYPE_TAGGED(Type, Word, length, elements, element_fields, ...)                              \
+    TALLY__MARKED_FIELDS(Type, Word, 0, __VA_ARGS__)                                                                   \
+    TALLY__MARKED_ELEMENTS(Type, elements, Word, 0, TALLY__BARE element_fields)                                        \
+    TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__TAGGED(Word), NULL)
 
 /* ---- Objects --------------------------------------------------------------------------------------------------------
  * A new object's reference words are null; the program sets the others. Both are safepoints. */
@@ -198,8 +205,8 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 
 /* ---- Pairs ----------------------------------------------------------------------------------------------------------
  * Pair is a struct of 16 bytes, `tag` and `word` its members. It holds a reference if the bits tag_mask of the eight bytes in which `tag` lies
- * are tag_pattern, and the word is not null. A tag may be one byte: typedef struct Value { union { … } word; uint8_t tag; } Value. Fields that are
- * listed are such pairs, and no others are references. Roots: TALLY_ROOT_AS(Pair, variables…). */
+ * are tag_pattern, and the word is not null. A tag may be one byte: typedef struct Value { union { … } word; uint8_t tag; } Value. Roots:
+ * TALLY_ROOT_AS(Pair, variables…). */
 #define TALLY_PAIR_TYPE(Pair, tag_, word_, tag_mask_, tag_pattern_)                                                    \
     TALLY__ASSERT(sizeof(Pair) == 16 && TALLY__ALIGN(Pair) >= 8, #Pair " must be a struct of two words");              \
     TALLY__ASSERT(sizeof(((Pair *)0)->word_) == 8 && offsetof(Pair, word_) % 8 == 0, #word_ " of " #Pair " must be a word"); \
@@ -210,24 +217,18 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
     TALLY__UNUSED static const uint32_t tally__refs_##Pair[] = {tally__word_of_##Pair, 0};                             \
     TALLY__KEPT TALLY__DESCRIPTOR(static, Pair, 0, 16, TALLY__PAIRS(Pair), 1, 0, 0, 0, NULL, NULL)
 
-/* Objects with pairs; arrays of pairs; arrays of structs with pairs: TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Nodes, Value, count, at, (key, value)). */
+/* Objects with pairs; arrays of pairs; arrays of structs with pairs: TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Nodes, Value, count, at, (key, value, next)).
+ * Each listed field is a Pair, for TALLY_WRITE_PAIR, or a pointer: a plain reference, for TALLY_WRITE. */
 #define TALLY_TYPE_OF_PAIRS(Type, Pair, ...)                                                                           \
-    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
-    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
+    TALLY__MARKED_FIELDS(Type, Pair, tally__word_of_##Pair, __VA_ARGS__)                                               \
     TALLY__DESCRIBE_FIXED(static, Type, 0, TALLY__PAIRS(Pair), NULL)
 #define TALLY_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, ...)                                                   \
-    TALLY__CHECK_PAIR((Type, Pair), elements[0])                                                                       \
-    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
-    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
-    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {tally__word_of_##Pair, 0};                         \
+    TALLY__MARKED_FIELDS(Type, Pair, tally__word_of_##Pair, __VA_ARGS__)                                               \
+    TALLY__MARKED_ELEMENT(Type, elements, Pair, tally__word_of_##Pair)                                                 \
     TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair), NULL)
 #define TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Type, Pair, length, elements, element_fields, ...)                            \
-    typedef __typeof__(((Type *)0)->elements[0]) tally__element_##Type;                                                \
-    TALLY__PAIR_FIELDS(tally__element_##Type, Pair, TALLY__BARE element_fields)                                        \
-    TALLY__PAIR_FIELDS(Type, Pair, __VA_ARGS__)                                                                        \
-    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__PAIR_OFFSET, (Type, Pair), __VA_ARGS__) 0}; \
-    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
-        TALLY__EACH(TALLY__PAIR_OFFSET, (tally__element_##Type, Pair), TALLY__BARE element_fields) 0};                 \
+    TALLY__MARKED_FIELDS(Type, Pair, tally__word_of_##Pair, __VA_ARGS__)                                               \
+    TALLY__MARKED_ELEMENTS(Type, elements, Pair, tally__word_of_##Pair, TALLY__BARE element_fields)                    \
     TALLY__DESCRIBE_TAIL(Type, length, elements, TALLY__PAIRS(Pair), NULL)
 
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
@@ -285,6 +286,7 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
             __typeof__((object)->field) pair;                                                                          \
             uint64_t words[2];                                                                                         \
         } tally__value = {(value)};                                                                                    \
+        TALLY__ASSERT(sizeof(tally__value.pair) == 16, #field " is no pair");                                          \
         __typeof__(object) tally__object = (object);                                                                   \
         tally_write_pair(tally__object, &tally__object->field, tally__value.words[0], tally__value.words[1]);          \
     } while (0)
@@ -325,9 +327,13 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #if defined(__cplusplus)
 #define TALLY__SAME __is_same
 #define TALLY__ALIGN alignof
+#define TALLY__IS_POINTER(field) __is_pointer(__typeof__(field))
 #else
 #define TALLY__SAME __builtin_types_compatible_p
 #define TALLY__ALIGN _Alignof
+/* 5 is the class of pointers, and of arrays, which the comma makes pointers. */
+#define TALLY__IS_POINTER(field)                                                                                       \
+    (__builtin_classify_type(field) == 5 && TALLY__SAME(__typeof__(field), __typeof__(((void)0, (field)))))
 #endif
 #define TALLY__UNUSED __attribute__((unused))
 /* Shows the lowering how words and pairs are read, in a file that makes no object with them. It takes the mark away. */
@@ -345,14 +351,29 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 #define TALLY__PAIRS(Pair)                                                                                             \
     (tally__word_of_##Pair == 0 ? TALLY_SLOT_TAG_BEHIND : TALLY_SLOT_TAG_BEFORE, (uint64_t)tally__mask_##Pair,         \
      (uint64_t)tally__pattern_##Pair, ~UINT64_C(0))
-#define TALLY__PAIR_FIELDS(Type, Pair, ...)                                                                            \
-    TALLY__EACH(TALLY__CHECK_PAIR, (Type, Pair), __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+
+/* Fields of the type Tagged, at whose `word` the reference lies, and pointers: their entries in the order of the struct, with TALLY_PLAIN_REF for
+ * pointers. The first list is that of the fixed part, the others are those of the elements, as words and as structs. */
+#define TALLY__MARKED_FIELDS(Type, Tagged, word, ...)                                                                  \
+    TALLY__MARKED_LIST(tally__refs_##Type, Type, Tagged, word, __VA_ARGS__)
+#define TALLY__MARKED_ELEMENTS(Type, elements, Tagged, word, ...)                                                      \
+    typedef __typeof__(((Type *)0)->elements[0]) tally__element_##Type;                                                \
+    TALLY__MARKED_LIST(tally__elements_##Type, tally__element_##Type, Tagged, word, __VA_ARGS__)
+#define TALLY__MARKED_ELEMENT(Type, elements, Tagged, word)                                                            \
+    TALLY__CHECK_MARKED_(Type, Tagged, word, elements[0])                                                              \
+    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
+        TALLY__SAME(__typeof__(((Type *)0)->elements[0]), Tagged) ? word : TALLY_PLAIN_REF, 0};
+#define TALLY__MARKED_LIST(list, Type, Tagged, word, ...)                                                              \
+    TALLY__EACH(TALLY__CHECK_MARKED, (Type, Tagged, word), __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)               \
+    TALLY__UNUSED static const uint32_t list[] = {TALLY__EACH(TALLY__MARKED, (Type, Tagged, word), __VA_ARGS__) 0};
 #define TALLY__CALL(macro, ...) macro(__VA_ARGS__)
-#define TALLY__PAIR_OFFSET(of, field) TALLY__CALL(TALLY__PAIR_OFFSET_, TALLY__BARE of, field)
-#define TALLY__PAIR_OFFSET_(Type, Pair, field) offsetof(Type, field) + tally__word_of_##Pair,
-#define TALLY__CHECK_PAIR(of, field) TALLY__CALL(TALLY__CHECK_PAIR_, TALLY__BARE of, field)
-#define TALLY__CHECK_PAIR_(Type, Pair, field)                                                                          \
-    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->field), Pair), #field " of " #Type " is not a " #Pair);          \
+#define TALLY__MARKED(of, field) TALLY__CALL(TALLY__MARKED_, TALLY__BARE of, field)
+#define TALLY__MARKED_(Type, Tagged, word, field)                                                                      \
+    (uint32_t)(offsetof(Type, field) + (TALLY__SAME(__typeof__(((Type *)0)->field), Tagged) ? word : TALLY_PLAIN_REF)),
+#define TALLY__CHECK_MARKED(of, field) TALLY__CALL(TALLY__CHECK_MARKED_, TALLY__BARE of, field)
+#define TALLY__CHECK_MARKED_(Type, Tagged, word, field)                                                                \
+    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->field), Tagged) || TALLY__IS_POINTER(((Type *)0)->field),        \
+                  #field " of " #Type " is not a " #Tagged ", nor a pointer");                                         \
     TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8");
 
 /* The fields of a tally_type in their order: C++17 has no designators, and asks for every field. `kind` is a list in parentheses: the slot
@@ -390,16 +411,9 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
 
 #define TALLY__POINTER_FIELDS(Type, ...)                                                                               \
     TALLY__EACH(TALLY__CHECK_POINTER_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
-#define TALLY__WORD_FIELDS(Type, ...)                                                                                  \
-    TALLY__EACH(TALLY__CHECK_WORD_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
 #define TALLY__CHECK_POINTER_(Type, field) TALLY__CHECK_POINTER(Type, field);
-#define TALLY__CHECK_WORD_(Type, field) TALLY__CHECK_WORD(Type, field);
 #define TALLY__CHECK_POINTER(Type, field)                                                                              \
     TALLY__ASSERT(sizeof(&*((Type *)0)->field) == sizeof ((Type *)0)->field, #field " of " #Type " is not a pointer"); \
-    TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
-#define TALLY__CHECK_WORD(Type, field)                                                                                 \
-    TALLY__ASSERT(TALLY__SAME(__typeof__(((Type *)0)->field), uint64_t),                                               \
-                   #field " of " #Type " is not a word");                                                              \
     TALLY__ASSERT(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
 #define TALLY__IN_ORDER(...) TALLY__IN_ORDER_(__VA_ARGS__)
 #define TALLY__IN_ORDER_(Type, first, second)                                                                          \

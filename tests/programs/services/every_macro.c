@@ -88,6 +88,16 @@ typedef struct Words {
     Word at[];
 } Words;
 TALLY_ARRAY_TYPE_TAGGED(Words, Word, length, at);
+typedef struct WordEntry {
+    Word key;
+    Node *node;
+} WordEntry;
+typedef struct WordTable {
+    Node *owner;
+    uint64_t length;
+    WordEntry at[];
+} WordTable;
+TALLY_STRUCT_ARRAY_TYPE_TAGGED(WordTable, Word, length, at, (key, node), owner);
 
 typedef struct Value {
     union {
@@ -108,14 +118,14 @@ typedef struct Values {
 TALLY_ARRAY_TYPE_OF_PAIRS(Values, Value, length, at);
 typedef struct Slot {
     Value key, value;
-    long next;
+    Node *node;
 } Slot;
 typedef struct Slots {
     Value owner;
     uint64_t length;
     Slot at[];
 } Slots;
-TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Slots, Value, length, at, (key, value), owner);
+TALLY_STRUCT_ARRAY_TYPE_OF_PAIRS(Slots, Value, length, at, (key, value, node), owner);
 
 typedef struct Two {
     Node *first, *second;
@@ -142,13 +152,14 @@ static long work(void) {
     Box *box = NULL;
     Values *values = NULL;
     Slots *slots = NULL;
+    WordTable *entries = NULL;
     Shared *shared = NULL;
     Two two = {NULL, NULL};
     Word word = 0;
     Value value;
     value.as.number = 1;
     value.tag = 1;
-    TALLY_ROOT(node, nodes, table, cell, words, box, values, slots, shared);
+    TALLY_ROOT(node, nodes, table, cell, words, box, values, slots, entries, shared);
     TALLY_ROOT_AS(Two, two);
     TALLY_ROOT_TAGGED(Word, word);
     TALLY_ROOT_AS(Value, value);
@@ -161,6 +172,7 @@ static long work(void) {
     box = TALLY_NEW(Box);
     values = TALLY_NEW_ARRAY(Values, 2);
     slots = TALLY_NEW_ARRAY(Slots, 2);
+    entries = TALLY_NEW_ARRAY(WordTable, 2);
     shared = TALLY_NEW(Shared);
     TALLY_NEW(Leaf);
     TALLY_NEW(File);
@@ -183,6 +195,9 @@ static long work(void) {
     TALLY_WRITE_PAIR(values, at[1], value);
     TALLY_WRITE_PAIR(slots, at[1].key, value);
     TALLY_WRITE_PAIR(slots, owner, value);
+    TALLY_WRITE(slots, at[0].node, node);
+    TALLY_WRITE_TAGGED(entries, at[1].key, word);
+    TALLY_WRITE(entries, at[1].node, node);
     TALLY_WRITE_GLOBAL(global, node);
     TALLY_COPY(nodes, &nodes->at[2], &nodes->at[1], 1);
     tally_object_open(nodes);

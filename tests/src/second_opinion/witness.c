@@ -43,10 +43,13 @@ static void read_root(uint64_t *slot, const tally_type *how, void (*found)(uint6
         return;
     }
     for (uint32_t i = 0; i < how->ref_count; i++) {
-        uint64_t word = slot[how->ref_offsets[i] / 8];
+        uint32_t entry = how->ref_offsets[i], at = entry / 8;
+        uint64_t word = slot[at], tag = word;
         if (how->slot_kind == TALLY_SLOT_TRACE) abort();
-        if (how->slot_kind != TALLY_SLOT_POINTER)
-            word = (word & how->tag_mask) == how->tag_pattern ? word & how->pointer_mask : 0;
+        if (how->slot_kind == TALLY_SLOT_TAG_BEFORE) tag = slot[at - 1];
+        if (how->slot_kind == TALLY_SLOT_TAG_BEHIND) tag = slot[at + 1];
+        if (how->slot_kind != TALLY_SLOT_POINTER && !(entry & TALLY_PLAIN_REF))
+            word = (tag & how->tag_mask) == how->tag_pattern ? word & how->pointer_mask : 0;
         if (word) found(word, since);
     }
 }

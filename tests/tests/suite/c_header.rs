@@ -52,7 +52,19 @@ fn fields_that_are_no_references_or_out_of_order_are_refused() {
         "typedef struct __attribute__((packed)) A { int i; void *x; } A; TALLY_TYPE(A, x);",
         "x of A does not lie at a multiple of 8",
     );
-    refuses("typedef struct A { void *x; } A; TALLY_TYPE_TAGGED(A, Value, x);", "x of A is not a word");
+    refuses(
+        "typedef struct A { double x; } A; TALLY_TYPE_TAGGED(A, Value, x);",
+        "x of A is not a Value, nor a pointer",
+    );
+    refuses(
+        "typedef struct A { char x[8]; } A; TALLY_TYPE_TAGGED(A, Value, x);",
+        "x of A is not a Value, nor a pointer",
+    );
+    refuses(
+        "typedef struct A { void *x[2]; } A; TALLY_TYPE_TAGGED(A, Value, x);",
+        "x of A is not a Value, nor a pointer",
+    );
+    refuses("typedef struct A { void *x; Value v; } A; TALLY_TYPE_TAGGED(A, Value, v, x);", "name x before v");
 }
 
 #[test]

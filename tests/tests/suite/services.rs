@@ -125,6 +125,13 @@ fn objects_in_roots_of_several_words_die_when_their_last_root_lets_go_of_them() 
     and_at_once("root_writes.c");
 }
 
+/// Upvalues, nodes of a table and closures: references of both kinds in one object, in elements and in roots.
+#[test]
+fn a_program_keeps_plain_references_beside_values_with_tags() {
+    in_every_way("mixed_fields.c");
+    and_at_once("mixed_fields.c");
+}
+
 /// Under the prompt plan, where objects die without a collection.
 fn and_at_once(name: &str) {
     for how in ["--opt=0", "--opt=1", "--opt=2", "--opt=3", "--zeal"] {
