@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use tally_heap::descriptor::{FinalizeOrder, SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::descriptor::{FinalizeOrder, PLAIN_REFERENCE, SlotKind, TraceVisit, TypeDescriptor};
 
 use crate::shape::{BOX_MASK, BOX_PATTERN, Encoding, Finalizes, Kind, LOW_MASK, LOW_PATTERN, TRACE_TAG};
 use crate::tally_heap::deeds::finalize;
@@ -31,9 +31,10 @@ fn build() -> &'static [TypeDescriptor] {
 fn describe(kind: Kind) -> TypeDescriptor {
     let shape = kind.shape();
     let by_trace = shape.encoding == Encoding::Pairs && !kind.has_described_pairs();
-    let mut descriptor = TypeDescriptor::plain(shape.name, shape.size, if by_trace { &[] } else { shape.refs });
+    let offsets = if by_trace { &[] } else { entries(shape.refs, shape.plain) };
+    let mut descriptor = TypeDescriptor::plain(shape.name, shape.size, offsets);
     if kind.has_tail() {
-        let offsets = if by_trace { &[] } else { shape.element_refs };
+        let offsets = if by_trace { &[] } else { entries(shape.element_refs, shape.element_plain) };
         descriptor = descriptor.with_tail(shape.length_offset, shape.stride, offsets);
     }
     if shape.align != 0 {
@@ -66,6 +67,12 @@ fn describe(kind: Kind) -> TypeDescriptor {
         // SAFETY: it reads the words that it gets.
         Encoding::Pairs => unsafe { descriptor.traced(trace_pairs) },
     }
+}
+
+/// The list of a descriptor: plain references beside others have a mark.
+fn entries(refs: &[u32], plain: &[u32]) -> &'static [u32] {
+    let mark = |offset: &u32| if plain.contains(offset) { offset | PLAIN_REFERENCE } else { *offset };
+    Box::leak(refs.iter().map(mark).collect())
 }
 
 /// Finds the references in a sequence of `{tag, pointer}` pairs; an odd word at the end is data.

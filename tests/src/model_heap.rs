@@ -107,9 +107,10 @@ impl ModelHeap {
         let count = kind.whole_words(length) as usize;
         let mut words: Vec<Word> = (0..count as u64).map(|index| Word::Raw(data_pattern(id, index))).collect();
         for slot in 0..kind.slot_count(length) {
-            let index = (kind.slot_offset(slot) / 8) as usize;
+            let offset = kind.slot_offset(slot);
+            let index = (offset / 8) as usize;
             words[index] = Word::Raw(0);
-            if shape.encoding == Encoding::Pairs {
+            if kind.encoding_at(offset) == Encoding::Pairs {
                 words[index - 1] = Word::Raw(0);
             }
         }
@@ -151,7 +152,7 @@ impl ModelHeap {
     /// which says whether the word `refers` to something. Between the two `trace` sees no number as a reference: a
     /// reference comes before its tag, a number after.
     pub fn stores_for(&self, id: Id, offset: u64, word: Word, refers: bool) -> Vec<(u64, Word)> {
-        if self.object(id).kind.shape().encoding != Encoding::Pairs {
+        if self.object(id).kind.encoding_at(offset) != Encoding::Pairs {
             return vec![(offset, word)];
         }
         let tag = if refers { TRACE_TAG } else { TRACE_NUMBER };

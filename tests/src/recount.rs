@@ -65,8 +65,9 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let mut found = Vec::new();
     for slot in 0..kind.slot_count(length) {
         let offset = kind.slot_offset(slot);
-        let tag = if shape.encoding == Encoding::Pairs { word(offset - 8) } else { 0 };
-        if let Some(target) = shape.decode(tag, word(offset))
+        let encoding = kind.encoding_at(offset);
+        let tag = if encoding == Encoding::Pairs { word(offset - 8) } else { 0 };
+        if let Some(target) = encoding.decode(tag, word(offset))
             && tally_heap::memory::range::in_heap(target)
         {
             found.push((offset, target));

@@ -338,10 +338,10 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         Ok(Some((id, u64::from(place.slot) % count)))
     }
 
-    fn bits(&self, holder: Kind, word: Word) -> u64 {
+    fn bits(&self, (holder, offset): (Kind, u64), word: Word) -> u64 {
         match word {
             Word::Raw(bits) => bits,
-            Word::Reference(id) => holder.shape().encode(self.addresses[id as usize]),
+            Word::Reference(id) => holder.encoding_at(offset).encode(self.addresses[id as usize]),
             Word::Weak { target, .. } => self.addresses[target as usize],
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! The kinds are chosen to reach every path of the heap: no payload at all, a leaf, small objects, types the runtime
 //! can prove acyclic, arrays from empty to many chunks, tagged and NaN-boxed words, `{tag, pointer}` pairs read by a
-//! trace function, over-aligned objects, and objects of several KiB and beyond the small-object limit.
+//! trace function or described, plain references beside these, over-aligned objects, and objects of several KiB and beyond the small-object limit.
 
 /// A kind of object that a program can allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,6 +70,12 @@ pub enum Kind {
     Valued,
     /// A length and a described pair, then records of pair, data, pair.
     ValueRecords,
+    /// A plain reference, a described pair, data, a plain reference.
+    Upvalue,
+    /// A plain reference and a length, then records of pair, plain reference, data, pair.
+    Nodes,
+    /// A plain reference, a NaN-boxed word, a plain reference, data.
+    BoxedCell,
     /// The runtime's weak reference.
     Weak,
     /// The runtime's weak reference with a callback.
@@ -147,6 +153,10 @@ pub struct Shape {
     pub stride: u64,
     /// Byte offsets of the reference words in an element.
     pub element_refs: &'static [u32],
+    /// Those of `refs` that are plain references, whatever the encoding of the others is.
+    pub plain: &'static [u32],
+    /// The same of `element_refs`.
+    pub element_plain: &'static [u32],
     /// Byte offsets of weak slots; of the key, if it is an ephemeron.
     pub weak: &'static [u32],
     /// Whether its references live only as long as its key.
@@ -163,7 +173,7 @@ impl Kind {
         [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap, Kind::WeakSet, Kind::Coroutine];
 
     /// All kinds that a program can describe, in the order of their descriptors.
-    pub const ALL: [Kind; 29] = [
+    pub const ALL: [Kind; 32] = [
         Kind::Empty,
         Kind::Leaf,
         Kind::Link,
@@ -193,6 +203,9 @@ impl Kind {
         Kind::Requested,
         Kind::Valued,
         Kind::ValueRecords,
+        Kind::Upvalue,
+        Kind::Nodes,
+        Kind::BoxedCell,
     ];
 
     /// All kinds whose objects are gone as soon as they are found dead.
@@ -228,8 +241,8 @@ impl Kind {
     /// Whether the first word is data: no reference, and no tag of one.
     pub fn has_data_first(self) -> bool {
         let shape = self.shape();
-        let first_reference = if shape.encoding == Encoding::Pairs { 8 } else { 0 };
-        !shape.refs.contains(&first_reference) && !shape.weak.contains(&0) && !self.is_hidden(0)
+        let has_tag_first = shape.refs.contains(&8) && self.encoding_at(8) == Encoding::Pairs;
+        !has_tag_first && !shape.refs.contains(&0) && !shape.weak.contains(&0) && !self.is_hidden(0)
     }
 
     /// Byte offset of a weak slot, with the number taken modulo the number of weak slots.
@@ -240,7 +253,17 @@ impl Kind {
 
     /// Whether the descriptor describes its pairs, and no trace function reads them.
     pub fn has_described_pairs(self) -> bool {
-        matches!(self, Kind::Valued | Kind::ValueRecords)
+        matches!(self, Kind::Valued | Kind::ValueRecords | Kind::Upvalue | Kind::Nodes)
+    }
+
+    /// The encoding of the reference word at an offset.
+    pub fn encoding_at(self, offset: u64) -> Encoding {
+        let shape = self.shape();
+        let (plain, at) = match offset.checked_sub(shape.size) {
+            Some(at) if self.has_tail() => (shape.element_plain, at % shape.stride),
+            _ => (shape.plain, offset),
+        };
+        if plain.iter().any(|plain| u64::from(*plain) == at) { Encoding::Pointer } else { shape.encoding }
     }
 
     /// Whether objects of this kind have a tail of a length chosen at allocation.
@@ -278,24 +301,27 @@ impl Kind {
         shape.size + element * shape.stride + u64::from(shape.element_refs[within as usize])
     }
 
-    /// The number of slots from `index` on that lie side by side, `index` included; pairs never do.
+    /// The number of slots of one encoding from `index` on that lie side by side, `index` included; pairs never do.
     pub fn contiguous_slots(self, index: u64, length: u64) -> u64 {
-        if self.shape().encoding == Encoding::Pairs {
+        let start = self.slot_offset(index);
+        let encoding = self.encoding_at(start);
+        if encoding == Encoding::Pairs {
             return 1;
         }
         let count = self.slot_count(length);
+        let is_next = |offset: u64, run: u64| offset == start + 8 * run && self.encoding_at(offset) == encoding;
         let mut run = 1;
-        while index + run < count && self.slot_offset(index + run) == self.slot_offset(index) + 8 * run {
+        while index + run < count && is_next(self.slot_offset(index + run), run) {
             run += 1;
         }
         run
     }
 }
 
-impl Shape {
+impl Encoding {
     /// The word that stands for a reference to `address`.
-    pub fn encode(&self, address: u64) -> u64 {
-        match self.encoding {
+    pub fn encode(self, address: u64) -> u64 {
+        match self {
             Encoding::Pointer | Encoding::Pairs => address,
             Encoding::LowBits => address | LOW_PATTERN,
             Encoding::NanBox => address | BOX_PATTERN,
@@ -303,8 +329,8 @@ impl Shape {
     }
 
     /// The address that `word` refers to, if it is a reference. `tag` is the word before it.
-    pub fn decode(&self, tag: u64, word: u64) -> Option<u64> {
-        let (is_reference, address) = match self.encoding {
+    pub fn decode(self, tag: u64, word: u64) -> Option<u64> {
+        let (is_reference, address) = match self {
             Encoding::Pointer => (true, word),
             Encoding::LowBits => (word & LOW_MASK == LOW_PATTERN, word & !LOW_MASK),
             Encoding::NanBox => (word & BOX_MASK == BOX_PATTERN, word & !BOX_MASK),
@@ -324,6 +350,8 @@ const PLAIN: Shape = Shape {
     length_offset: 0,
     stride: 0,
     element_refs: &[],
+    plain: &[],
+    element_plain: &[],
     weak: &[],
     ephemeron: false,
     finalizer: None,
@@ -333,7 +361,7 @@ const PLAIN: Shape = Shape {
 /// An object with a finalizer: two references, its deed, data.
 const FINALIZED: Shape = Shape { size: 32, refs: &[0, 8], ..PLAIN };
 
-static SHAPES: [Shape; 35] = [
+static SHAPES: [Shape; 38] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -371,6 +399,20 @@ static SHAPES: [Shape; 35] = [
         element_refs: &[8, 32],
         ..PLAIN
     },
+    Shape { name: c"upvalue", size: 40, encoding: Encoding::Pairs, refs: &[0, 16, 32], plain: &[0, 32], ..PLAIN },
+    Shape {
+        name: c"nodes",
+        size: 16,
+        encoding: Encoding::Pairs,
+        refs: &[0],
+        plain: &[0],
+        length_offset: 8,
+        stride: 48,
+        element_refs: &[8, 16, 40],
+        element_plain: &[16],
+        ..PLAIN
+    },
+    Shape { name: c"boxed-cell", size: 32, encoding: Encoding::NanBox, refs: &[0, 8, 16], plain: &[0, 16], ..PLAIN },
     Shape { name: c"weak reference", size: 24, weak: &[0], hidden: &[8, 16], ..PLAIN },
     Shape { name: c"weak reference with callback", size: 32, weak: &[0], hidden: &[8, 16, 24], ..PLAIN },
     Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },
@@ -404,11 +446,11 @@ mod tests {
     fn an_encoded_reference_decodes_to_itself_and_a_bare_address_does_not() {
         let address = 0x2000_0000_1230;
         for kind in Kind::ALL {
-            let shape = kind.shape();
-            assert_eq!(shape.decode(TRACE_TAG, shape.encode(address)), Some(address), "{kind:?}");
-            assert_eq!(shape.decode(TRACE_TAG, shape.encode(0)), None, "{kind:?}");
-            if shape.encoding != Encoding::Pointer {
-                assert_eq!(shape.decode(TRACE_NUMBER, address), None, "{kind:?}");
+            let encoding = kind.shape().encoding;
+            assert_eq!(encoding.decode(TRACE_TAG, encoding.encode(address)), Some(address), "{kind:?}");
+            assert_eq!(encoding.decode(TRACE_TAG, encoding.encode(0)), None, "{kind:?}");
+            if encoding != Encoding::Pointer {
+                assert_eq!(encoding.decode(TRACE_NUMBER, address), None, "{kind:?}");
             }
         }
     }
@@ -419,5 +461,6 @@ mod tests {
         assert_eq!(Kind::Medium.contiguous_slots(0, 0), 1);
         assert_eq!(Kind::Array.contiguous_slots(3, 10), 7);
         assert_eq!(Kind::TracedArray.contiguous_slots(0, 10), 1);
+        assert_eq!(Kind::BoxedCell.contiguous_slots(0, 0), 1, "the next has another encoding");
     }
 }

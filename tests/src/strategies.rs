@@ -151,6 +151,7 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
             Kind::TracedArray,
             Kind::WideRecords,
             Kind::ValueRecords,
+            Kind::Nodes,
             Kind::AlignedArray,
         ],
         Taste::Tagged => vec![
@@ -161,6 +162,9 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
             Kind::HugeTraced,
             Kind::Valued,
             Kind::ValueRecords,
+            Kind::Upvalue,
+            Kind::Nodes,
+            Kind::BoxedCell,
         ],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],

@@ -202,16 +202,16 @@ impl ToyHeap {
 
     fn references(&self, address: u64) -> Vec<u64> {
         let object = &self.objects[&address];
-        let shape = object.kind.shape();
         let mut slots = object.kind.slot_count(object.length);
         if self.fault == Some(Fault::OverlooksLastSlot) && slots > 1 {
             slots -= 1;
         }
         let mut found = Vec::new();
         for slot in 0..slots {
-            let index = (object.kind.slot_offset(slot) / 8) as usize;
-            let tag = if shape.encoding == Encoding::Pairs { object.words[index - 1] } else { 0 };
-            match shape.decode(tag, object.words[index]) {
+            let offset = object.kind.slot_offset(slot);
+            let (index, encoding) = ((offset / 8) as usize, object.kind.encoding_at(offset));
+            let tag = if encoding == Encoding::Pairs { object.words[index - 1] } else { 0 };
+            match encoding.decode(tag, object.words[index]) {
                 Some(target) => found.push(target),
                 None if self.fault == Some(Fault::BelievesNumbers) => found.push(object.words[index]),
                 None => {}
@@ -317,9 +317,9 @@ impl HeapUnderTest for ToyHeap {
 
     fn resize(&mut self, object: u64, offset: u64, length: u64) -> Result<Option<u64>, Refusal> {
         let word = self.load(object, offset);
-        let shape = self.objects[&object].kind.shape();
-        let tag = if shape.encoding == Encoding::Pairs { self.load(object, offset - 8) } else { 0 };
-        let old = shape.decode(tag, word).expect("the driver names a reference");
+        let encoding = self.objects[&object].kind.encoding_at(offset);
+        let tag = if encoding == Encoding::Pairs { self.load(object, offset - 8) } else { 0 };
+        let old = encoding.decode(tag, word).expect("the driver names a reference");
         if self.has_identity(old) {
             return Ok(None);
         }

@@ -98,7 +98,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             && let Some(id) = self.allocate(kind, length)?
             && let Some((holder, offset)) = self.resolve(place)?
         {
-            let encoding = self.model.object(holder).kind.shape().encoding;
+            let encoding = self.model.object(holder).kind.encoding_at(offset);
             self.store_loaded(holder, offset, Loaded { word: Word::Reference(id), refers: true, encoding });
         }
         Ok(())

@@ -66,7 +66,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             if object.kind.is_hidden(offset) || matches!(word, Word::Weak { .. }) {
                 continue;
             }
-            let (expected, found) = (self.bits(object.kind, *word), self.heap.load(address, offset));
+            let (expected, found) = (self.bits((object.kind, offset), *word), self.heap.load(address, offset));
             if expected != found {
                 let meaning = self.describe_word(*word);
                 return Err(format!("its word at offset {offset} is {found:#x}, not {expected:#x} ({meaning})"));

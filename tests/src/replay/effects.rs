@@ -10,31 +10,31 @@ use crate::op::{Place, Register, Value};
 use crate::shape::{DEED, Encoding, Kind, TRACE_TAG};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
-    /// The word that a store of `value` puts into a slot of `holder`.
-    pub(super) fn word_for(&self, holder: Kind, value: Value) -> Loaded {
-        let shape = holder.shape();
+    /// The word that a store of `value` puts into the slot of `holder` at `offset`.
+    pub(super) fn word_for(&self, (holder, offset): (Kind, u64), value: Value) -> Loaded {
+        let encoding = holder.encoding_at(offset);
         let (word, refers) = match value {
-            Value::Null => (Word::Raw(shape.encode(0)), false),
+            Value::Null => (Word::Raw(encoding.encode(0)), false),
             Value::Object(register) => match self.register(register) {
                 Some(id) if self.fits(holder, id) => (Word::Reference(id), true),
-                _ => (Word::Raw(shape.encode(0)), false),
+                _ => (Word::Raw(encoding.encode(0)), false),
             },
             Value::Immortal(number) => {
                 let target = &raw const IMMORTALS[usize::from(number) % IMMORTALS.len()];
-                (Word::Raw(shape.encode(target as u64)), true)
+                (Word::Raw(encoding.encode(target as u64)), true)
             }
-            Value::Integer(number) => match shape.encoding {
+            Value::Integer(number) => match encoding {
                 Encoding::Pointer => (Word::Raw(0), false),
                 Encoding::LowBits => (Word::Raw(u64::from(number) << 3 | 2), false),
                 Encoding::NanBox => (Word::Raw(f64::from(number).to_bits()), false),
                 Encoding::Pairs => (Word::Raw(u64::from(number)), false),
             },
-            Value::Address(register) => match (shape.encoding, self.register(register)) {
+            Value::Address(register) => match (encoding, self.register(register)) {
                 (Encoding::Pointer, _) | (_, None) => (Word::Raw(0), false),
                 (_, Some(id)) => (Word::Raw(self.addresses[id as usize]), false),
             },
         };
-        Loaded { word, refers, encoding: shape.encoding }
+        Loaded { word, refers, encoding }
     }
 
     /// Whether the object fits: a label holds only texts, as its descriptor says.
@@ -51,16 +51,17 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let (kind, address) = (self.model.object(id).kind, self.addresses[id as usize]);
         let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
         // Any order is allowed under the deferred plan.
-        if kind.has_described_pairs() || self.heap.deaths() == Deaths::Deferred {
+        let is_described_pair = kind.has_described_pairs() && kind.encoding_at(offset) == Encoding::Pairs;
+        if is_described_pair || self.heap.deaths() == Deaths::Deferred {
             stores.sort_unstable_by_key(|(offset, _)| *offset);
         }
-        if kind.has_described_pairs() {
-            let pair = [stores[0], stores[1]].map(|(_, word)| self.bits(kind, word));
+        if is_described_pair {
+            let pair = [stores[0], stores[1]].map(|(offset, word)| self.bits((kind, offset), word));
             stores.iter().for_each(|&(offset, word)| self.model.store(id, offset, word));
             return self.heap.store_pair(address, offset - 8, pair);
         }
         for (offset, word) in stores {
-            let bits = self.bits(kind, word);
+            let bits = self.bits((kind, offset), word);
             self.model.store(id, offset, word);
             store(self.heap, address, offset, bits);
         }
@@ -68,7 +69,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 
     pub(super) fn write_place(&mut self, place: Place, value: Value) -> Result<(), String> {
         if let Some((id, offset)) = self.resolve(place)? {
-            let loaded = self.word_for(self.model.object(id).kind, value);
+            let loaded = self.word_for((self.model.object(id).kind, offset), value);
             self.store_slot(id, offset, loaded);
         }
         Ok(())
@@ -76,12 +77,13 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 
     pub(super) fn link(&mut self, from: Id, slot: u64, to: Id) {
         let kind = self.model.object(from).kind;
-        let loaded = Loaded { word: Word::Reference(to), refers: true, encoding: kind.shape().encoding };
-        self.store_slot(from, kind.slot_offset(slot), loaded);
+        let offset = kind.slot_offset(slot);
+        let loaded = Loaded { word: Word::Reference(to), refers: true, encoding: kind.encoding_at(offset) };
+        self.store_slot(from, offset, loaded);
     }
 
     pub(super) fn load_slot(&self, id: Id, offset: u64) -> Loaded {
-        let encoding = self.model.object(id).kind.shape().encoding;
+        let encoding = self.model.object(id).kind.encoding_at(offset);
         let word = self.model.load(id, offset);
         let refers = encoding != Encoding::Pairs || self.model.load(id, offset - 8) == Word::Raw(TRACE_TAG);
         Loaded { word, refers, encoding }
@@ -98,12 +100,12 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     /// Stores a word read elsewhere; one that the slot cannot express becomes null.
     pub(super) fn store_loaded(&mut self, id: Id, offset: u64, loaded: Loaded) {
         let kind = self.model.object(id).kind;
-        let encoding = kind.shape().encoding;
+        let encoding = kind.encoding_at(offset);
         let fits = match loaded.word {
             Word::Reference(target) => self.fits(kind, target),
             Word::Raw(_) | Word::Weak { .. } => loaded.encoding == encoding,
         };
-        let null = Loaded { word: Word::Raw(kind.shape().encode(0)), refers: false, encoding };
+        let null = Loaded { word: Word::Raw(encoding.encode(0)), refers: false, encoding };
         self.store_slot(id, offset, if fits { loaded } else { null });
     }
 
@@ -115,8 +117,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let (to_kind, from_kind) = (to_object.kind, from_object.kind);
         let run = if has_records(to_kind) && to_kind == from_kind {
             copy_elements(to_kind, (to_slot, to_object.length), (from_slot, from_object.length), count)
-        } else if to_kind.shape().encoding == from_kind.shape().encoding
-            && to_kind.shape().encoding != Encoding::Pairs
+        } else if let encoding = to_kind.encoding_at(to_kind.slot_offset(to_slot))
+            && encoding == from_kind.encoding_at(from_kind.slot_offset(from_slot))
+            && encoding != Encoding::Pairs
             && to_kind != Kind::Label
         {
             let words = u64::from(count)
@@ -140,16 +143,16 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let Some((id, slot)) = self.resolve_slot(place)? else { return Ok(()) };
         let object = self.model.object(id);
         let kind = object.kind;
-        if kind.shape().encoding == Encoding::Pairs {
+        let offset = kind.slot_offset(slot);
+        if kind.encoding_at(offset) == Encoding::Pairs {
             return Ok(());
         }
         let words = u64::from(count).min(kind.contiguous_slots(slot, object.length));
-        let word = self.word_for(kind, value).word;
-        let offset = kind.slot_offset(slot);
+        let word = self.word_for((kind, offset), value).word;
         for index in 0..words {
             self.model.store(id, offset + 8 * index, word);
         }
-        self.heap.fill_refs(self.addresses[id as usize], offset, self.bits(kind, word), words);
+        self.heap.fill_refs(self.addresses[id as usize], offset, self.bits((kind, offset), word), words);
         Ok(())
     }
 
@@ -167,7 +170,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
 /// Offsets and words of a copy of whole elements, from the element of one slot to that of another.
 /// Whether its elements are copied whole.
 fn has_records(kind: Kind) -> bool {
-    matches!(kind, Kind::Records | Kind::TracedArray | Kind::WideRecords | Kind::ValueRecords)
+    matches!(kind, Kind::Records | Kind::TracedArray | Kind::WideRecords | Kind::ValueRecords | Kind::Nodes)
 }
 
 fn copy_elements(kind: Kind, to: (u64, u64), from: (u64, u64), count: u32) -> Option<(u64, u64, u64)> {
@@ -186,9 +189,10 @@ pub(super) fn data_offsets(object: &ModelObject) -> Vec<u64> {
     let shape = object.kind.shape();
     let mut is_data = vec![true; object.words.len()];
     for slot in 0..object.kind.slot_count(object.length) {
-        let index = (object.kind.slot_offset(slot) / 8) as usize;
+        let offset = object.kind.slot_offset(slot);
+        let index = (offset / 8) as usize;
         is_data[index] = false;
-        if shape.encoding == Encoding::Pairs {
+        if object.kind.encoding_at(offset) == Encoding::Pairs {
             is_data[index - 1] = false;
         }
     }

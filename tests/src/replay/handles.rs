@@ -83,7 +83,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if let Some((id, offset)) = self.resolve(place)?
             && self.model.open.contains(&Some(id))
         {
-            let loaded = self.word_for(self.model.object(id).kind, value);
+            let loaded = self.word_for((self.model.object(id).kind, offset), value);
             self.store_slot_by(H::store_open, id, offset, loaded);
         }
         Ok(())

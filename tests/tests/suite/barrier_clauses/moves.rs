@@ -3,10 +3,11 @@
 use crate::barrier_clauses::scene::{Logged, OBJECTS, Scene, Write, cases};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use tally_heap::ObjectRef;
 use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::GLOBALS;
-use tally_tests::shape::{Kind, TRACE_NUMBER, TRACE_TAG};
+use tally_tests::shape::{Encoding, Kind, TRACE_NUMBER, TRACE_TAG};
 
 /// What a word of a tagged field can be.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,28 @@ fn write_pair(scene: &mut Scene, (object, slot, target): Write) {
     }
 }
 
+/// Writes an object's address to a slot: as a reference, or as a number where a tag tells.
+fn write_mixed(
+    scene: &mut Scene,
+    kind: Kind,
+    (object, slot, target, refers): (usize, u64, usize, bool),
+    held: &mut [[Option<usize>; 3]; OBJECTS],
+) {
+    let (address, offset) = (scene.objects[object].address(), scene.offset(slot));
+    let encoding = kind.encoding_at(offset);
+    let refers = refers || encoding == Encoding::Pointer;
+    let target_at = scene.objects[target].address();
+    let word = if refers { encoding.encode(target_at) } else { target_at };
+    match encoding {
+        Encoding::Pairs => {
+            let tag = if refers { TRACE_TAG } else { TRACE_NUMBER };
+            scene.heap.store_pair(address, offset - 8, [tag, word]);
+        }
+        _ => scene.heap.store(address, offset, word),
+    }
+    held[object][slot as usize] = refers.then_some(target);
+}
+
 /// The image of a chunk of array 0.
 fn pairs_of_chunk(scene: &Scene, chunk: u64) -> Vec<u64> {
     let (array, per_chunk) = (scene.objects[0], scene.objects[0].type_info().chunk_elements);
@@ -121,6 +144,32 @@ proptest! {
         }
         scene.assert_sound();
         let expected: Vec<u64> = scene.references_in(&scene.all_words()).iter().map(|count| count + 1).collect();
+        prop_assert_eq!(scene.counts().into_iter().map(u64::from).collect::<Vec<_>>(), expected);
+    }
+
+    /// D9, of plain references beside words and pairs with tags: the log has the object's image.
+    #[test]
+    fn plain_references_beside_tags_are_logged_with_the_words_around_them(
+        kind in prop::sample::select(vec![Kind::BoxedCell, Kind::Upvalue]),
+        before in prop::collection::vec((0..OBJECTS, 0u64..3, 0..OBJECTS, any::<bool>()), 0..20),
+        after in prop::collection::vec((0..OBJECTS, 0u64..3, 0..OBJECTS, any::<bool>()), 1..20),
+    ) {
+        let mut scene = Scene::new(Plan::Deferred, kind, 0);
+        let mut held = [[None; 3]; OBJECTS];
+        before.iter().for_each(|&write| write_mixed(&mut scene, kind, write, &mut held));
+        scene.settle();
+        let image = |object: ObjectRef| -> Vec<u64> {
+            (0..kind.whole_words(0)).map(|word| object.slot(word * 8).read()).collect()
+        };
+        let images: Vec<Vec<u64>> = scene.objects.iter().map(|&object| image(object)).collect();
+        after.iter().for_each(|&write| write_mixed(&mut scene, kind, write, &mut held));
+        for (object, _, words) in scene.log() {
+            let place = scene.objects.iter().position(|&other| other == object).expect("one of ours");
+            prop_assert_eq!(&words, &images[place]);
+        }
+        scene.assert_sound();
+        let refer = |object| held.iter().flatten().filter(|&&target| target == Some(object)).count();
+        let expected: Vec<u64> = (0..OBJECTS).map(|object| 1 + refer(object) as u64).collect();
         prop_assert_eq!(scene.counts().into_iter().map(u64::from).collect::<Vec<_>>(), expected);
     }
 

@@ -7,7 +7,7 @@ use tally_heap::memory::range::BUFFERED;
 use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::GLOBALS;
-use tally_tests::shape::{Kind, TRACE_NUMBER, TRACE_TAG};
+use tally_tests::shape::{Encoding, Kind, TRACE_NUMBER, TRACE_TAG};
 
 /// Triples that were judged once, linked as the writes say.
 fn linked(links: &[Write]) -> Scene {
@@ -98,21 +98,30 @@ proptest! {
     /// P5
     #[test]
     fn only_what_the_type_reads_as_a_reference_is_counted(
-        kind in prop::sample::select(vec![Kind::Tagged, Kind::Boxed, Kind::Traced]),
+        kind in prop::sample::select(vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::BoxedCell, Kind::Upvalue]),
         stores in prop::collection::vec((0..OBJECTS, 0u64..2, 0..OBJECTS, any::<bool>()), 1..20),
     ) {
         let mut scene = Scene::new(Plan::Prompt, kind, 0);
         let mut holds = [[None; 2]; OBJECTS];
         for &(object, slot, target, refers) in &stores {
             let (address, offset) = (scene.objects[object].address(), scene.offset(slot));
-            let word = if refers { scene.word(Some(target)) } else { scene.objects[target].address() };
-            if kind == Kind::Traced {
-                // A reference before its tag, a tag before its number.
-                scene.heap.store(address, offset - 8, TRACE_NUMBER);
-                scene.heap.store(address, offset, word);
-                scene.heap.store(address, offset - 8, if refers { TRACE_TAG } else { TRACE_NUMBER });
-            } else {
-                scene.heap.store(address, offset, word);
+            let encoding = kind.encoding_at(offset);
+            // Beside words and pairs with tags, too, a plain reference is one whatever its bits are.
+            let refers = refers || encoding == Encoding::Pointer;
+            let target_at = scene.objects[target].address();
+            let (word, tag) = match refers {
+                true => (encoding.encode(target_at), TRACE_TAG),
+                false => (target_at, TRACE_NUMBER),
+            };
+            match encoding {
+                Encoding::Pairs if kind.has_described_pairs() => scene.heap.store_pair(address, offset - 8, [tag, word]),
+                Encoding::Pairs => {
+                    // A reference before its tag, a tag before its number.
+                    scene.heap.store(address, offset - 8, TRACE_NUMBER);
+                    scene.heap.store(address, offset, word);
+                    scene.heap.store(address, offset - 8, tag);
+                }
+                _ => scene.heap.store(address, offset, word),
             }
             holds[object][slot as usize] = refers.then_some(target);
             let held = |object| holds.iter().flatten().filter(|&&target| target == Some(object)).count();

@@ -74,7 +74,7 @@ impl Scene {
 
     /// The word that refers to the object.
     pub fn word(&self, target: Option<usize>) -> u64 {
-        target.map_or(0, |target| self.kind.shape().encode(self.objects[target].address()))
+        target.map_or(0, |target| self.kind.shape().encoding.encode(self.objects[target].address()))
     }
 
     /// Writes through the barrier.
