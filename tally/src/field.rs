@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use tally_heap::memory::range;
 use tally_heap::object::flag;
 use tally_heap::services::weak::WeakKind;
-use tally_heap::type_registry::{Reading, TypeInfo};
+use tally_heap::type_registry::{Pairs, Reading, Tracer, TypeInfo};
 use tally_heap::{ObjectRef, Slot};
 
 /// A reference to an object, good until the next safepoint.
@@ -81,26 +81,33 @@ impl<'a> Ref<'a> {
     /// The reference in the field at `offset`.
     ///
     /// # Panics
-    /// When the type has no reference there, or its fields are tagged words.
+    /// When the type has no reference there, or a tag tells what the field holds.
     pub fn field(self, offset: u64) -> Option<Ref<'a>> {
-        let info = self.expect_field(offset);
-        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
-        // SAFETY: [HEADER] a word of a field of that type.
-        unsafe { info.decode(self.object.slot(offset).read()) }.map(Ref::new)
+        self.expect_plain_reference(offset);
+        // SAFETY: [HEADER] a plain reference.
+        unsafe { ObjectRef::of_word(self.object.slot(offset).read()) }.map(Ref::new)
     }
 
     /// What the field at `offset` holds.
     ///
     /// # Panics
-    /// When the type has no field there.
+    /// When the type has no field there, or a pair.
     pub fn value(self, offset: u64) -> Value<'a> {
-        let info = self.expect_field(offset);
+        let reading = self.expect_word_field(offset);
         let word = self.object.slot(offset).read();
         // SAFETY: [HEADER] a word of a field of that type.
-        match unsafe { info.decode(word) } {
-            Some(object) => Value::Reference(Ref::new(object), word & !object.address()),
-            None => Value::Word(word),
-        }
+        unsafe { Value::of(address_in(reading, word), word) }
+    }
+
+    /// The tag of the pair at `offset`, where its word is, and what that word holds.
+    ///
+    /// # Panics
+    /// When the type has no pair there.
+    pub fn pair(self, offset: u64) -> (u64, Value<'a>) {
+        let pairs = self.expect_pair(offset);
+        let (tag, word) = (self.object.slot(tag_of(pairs, offset)).read(), self.object.slot(offset).read());
+        // SAFETY: [HEADER] a pair of that type.
+        (tag, unsafe { Value::of(address_in_pair(pairs, tag, word), word) })
     }
 
     /// Returns the word at `offset`, whatever it is.
@@ -128,12 +135,31 @@ impl<'a> Ref<'a> {
         self.object.address()
     }
 
-    /// There is a field at `offset`.
-    pub(crate) fn expect_reference(self, offset: u64) {
-        self.expect_field(offset);
+    /// A field whose word tells by itself what it holds. Returns how.
+    pub(crate) fn expect_word_field(self, offset: u64) -> Reading {
+        let info = self.expect_field(offset);
+        let reading = info.reading_at(offset);
+        assert!(!matches!(reading, Reading::Traced(_)), "the field of `{}` at {offset} is a pair", info.name);
+        reading
     }
 
-    pub(crate) fn expect_field(self, offset: u64) -> &'static TypeInfo {
+    /// A reference without a tag.
+    pub(crate) fn expect_plain_reference(self, offset: u64) {
+        let info = self.expect_field(offset);
+        let is_plain = matches!(info.reading_at(offset), Reading::Plain);
+        assert!(is_plain, "the field of `{}` at {offset} has a tag", info.name);
+    }
+
+    /// A pair. Returns how it is read.
+    fn expect_pair(self, offset: u64) -> Pairs {
+        let info = self.expect_field(offset);
+        match info.reading_at(offset) {
+            Reading::Traced(Tracer::Pairs(pairs)) => pairs,
+            _ => panic!("the field of `{}` at {offset} is no pair", info.name),
+        }
+    }
+
+    fn expect_field(self, offset: u64) -> &'static TypeInfo {
         let info = self.expect_word(offset);
         assert!(info.is_field(offset), "`{}` has no plain reference at {offset}", info.name);
         info
@@ -162,12 +188,11 @@ impl Scope<'_> {
     /// Writes a reference into the field at `offset`, with the barrier.
     ///
     /// # Panics
-    /// When the type has no reference there, its fields are tagged words, or one of the objects belongs to another heap.
+    /// When the type has no reference there, a tag tells what the field holds, or one of the objects belongs to another heap.
     pub fn set_field(&self, object: Ref<'_>, offset: u64, value: Option<Ref<'_>>) {
         let word = self.word_of(value);
         self.check(object.address());
-        let info = object.expect_field(offset);
-        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
+        object.expect_plain_reference(offset);
         self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
     }
 
@@ -180,26 +205,44 @@ impl Scope<'_> {
     /// Writes a tagged word into the field at `offset`, with the barrier.
     ///
     /// # Panics
-    /// When the type has no field there, one of the objects belongs to another heap, or a word would be read as another
+    /// When the type has no field there, or a pair, one of the objects belongs to another heap, or a word would be read as another
     /// thing than it was given as: a reference with bits that do not tell it from others, a word that looks like a reference.
     pub fn set_value(&self, object: Ref<'_>, offset: u64, value: Value<'_>) {
         self.check(object.address());
-        let info = object.expect_field(offset);
-        let word = match value {
+        let reading = object.expect_word_field(offset);
+        let word = self.word_of_value(object, value, |word| address_in(reading, word));
+        self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
+    }
+
+    /// Writes a tag and its word into the pair at `offset`, where the word is, with the barrier.
+    ///
+    /// # Panics
+    /// As [`set_value`](Self::set_value), and when the type has no pair there.
+    pub fn set_pair(&self, object: Ref<'_>, offset: u64, tag: u64, value: Value<'_>) {
+        self.check(object.address());
+        let pairs = object.expect_pair(offset);
+        let word = self.word_of_value(object, value, |word| address_in_pair(pairs, tag, word));
+        let (first, pair) = if pairs.is_behind { (offset, [word, tag]) } else { (tag_of(pairs, offset), [tag, word]) };
+        self.leaf(|inner| inner.write_pair(object.object, object.slot(first), pair));
+    }
+
+    /// The word that stands for the value, if it is read as that.
+    fn word_of_value(&self, object: Ref<'_>, value: Value<'_>, address_in: impl Fn(u64) -> u64) -> u64 {
+        let name = object.type_name();
+        match value {
             Value::Word(word) => {
-                let is_none = !range::in_heap(address_in(info, word));
-                assert!(is_none, "`{}` would read the word {word:#x} as a reference", info.name);
+                let is_none = !range::in_heap(address_in(word));
+                assert!(is_none, "`{name}` would read the word {word:#x} as a reference");
                 word
             }
             Value::Reference(value, bits) => {
                 self.check(value.address());
                 let (word, bits) = (value.address() | bits, bits & value.address());
-                let is_it = bits == 0 && address_in(info, word) == value.address();
-                assert!(is_it, "`{}` would not read the word {word:#x} as that reference", info.name);
+                let is_it = bits == 0 && address_in(word) == value.address();
+                assert!(is_it, "`{name}` would not read the word {word:#x} as that reference");
                 word
             }
-        };
-        self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
+        }
     }
 
     /// Stores a word that is no reference. A weak field there ends.
@@ -264,19 +307,40 @@ impl Scope<'_> {
         // Outside of the object the first word that is wrong is found before any number overflows.
         let last =
             count.checked_sub(1).and_then(|more| more.checked_mul(8)).and_then(|bytes| offset.checked_add(bytes));
-        let info = object.expect_field(last.unwrap_or(u64::MAX));
-        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
-        (0..count).for_each(|at| _ = object.expect_field(offset + at * 8));
+        object.expect_plain_reference(last.unwrap_or(u64::MAX));
+        (0..count).for_each(|at| object.expect_plain_reference(offset + at * 8));
     }
 }
 
-/// The address that a word of that type stands for; 0 if it stands for none.
-fn address_in(info: &TypeInfo, word: u64) -> u64 {
-    match info.reading {
+impl Value<'_> {
+    /// # Safety
+    /// `address`, which was read from `word`, is that of a live object if it lies in the heap. `[HEADER]`
+    unsafe fn of(address: u64, word: u64) -> Self {
+        // SAFETY: by the caller's promise.
+        match unsafe { ObjectRef::of_word(address) } {
+            Some(object) => Value::Reference(Ref::new(object), word & !object.address()),
+            None => Value::Word(word),
+        }
+    }
+}
+
+/// The address that a word which is read so stands for; 0 if it stands for none.
+fn address_in(reading: Reading, word: u64) -> u64 {
+    match reading {
         Reading::Plain => word,
         Reading::Masked { mask, pattern, pointer } if word & mask == pattern => word & pointer,
         _ => 0,
     }
+}
+
+/// The same of a word beside a tag.
+fn address_in_pair(pairs: Pairs, tag: u64, word: u64) -> u64 {
+    if tag & pairs.mask == pairs.pattern { word & pairs.pointer } else { 0 }
+}
+
+/// Where the tag is of the word at `offset`.
+fn tag_of(pairs: Pairs, offset: u64) -> u64 {
+    if pairs.is_behind { offset + 8 } else { offset - 8 }
 }
 
 impl std::fmt::Debug for Ref<'_> {

@@ -81,7 +81,7 @@
 //!
 //! | service | functions |
 //! |---|---|
-//! | fields | [`set_field`](Scope::set_field), [`set_value`](Scope::set_value) for tagged words ([`Value`], [`FieldKind`]), [`set_word`](Scope::set_word), [`copy_fields`](Scope::copy_fields), [`fill_fields`](Scope::fill_fields) |
+//! | fields | [`set_field`](Scope::set_field), [`set_value`](Scope::set_value) for tagged words ([`Value`], [`FieldKind`]), [`set_pair`](Scope::set_pair), [`set_word`](Scope::set_word), [`copy_fields`](Scope::copy_fields), [`fill_fields`](Scope::fill_fields) |
 //! | collection | [`collect`](Scope::collect), [`collect_for`](Scope::collect_for), [`collect_for_bytes`](Scope::collect_for_bytes), [`live_bytes`](Scope::live_bytes), [`epoch`](Scope::epoch), [`stop`](Scope::stop), [`set_epoch_bytes`](Scope::set_epoch_bytes), [`set_pause_goal`](Scope::set_pause_goal), [`log_collections`](Scope::log_collections), [`log_cycles`](Scope::log_cycles) |
 //! | storage | [`resize`](Scope::resize), [`rehash`](Scope::rehash); [`open_object`](Scope::open_object), to be written to without a barrier |
 //! | weak references | [`new_weak`](Scope::new_weak), [`new_weak_with`](Scope::new_weak_with) a callback, [`target`](Scope::target); [`set_weak_field`](Scope::set_weak_field) |

@@ -3,7 +3,6 @@
 use crate::field::Ref;
 use crate::global_handle::Global;
 use crate::scope::Scope;
-use tally_heap::type_registry::Reading;
 
 /// An object that [`Scope::open_object`] has opened. One that is dropped without [`Scope::close_object`] stays open, and so lives as long as
 /// its heap. [`Scope::open_object`] has an example.
@@ -57,12 +56,11 @@ impl Scope<'_> {
     /// Writes a reference into the field at `offset` of an open object.
     ///
     /// # Panics
-    /// When the type has no reference there, its fields are tagged words, or one of the objects belongs to another heap.
+    /// When the type has no reference there, a tag tells what the field holds, or one of the objects belongs to another heap.
     pub fn write_open(&self, open: &OpenObject, offset: u64, value: Option<Ref<'_>>) {
         let word = self.word_of(value);
         let object = self.opened(open);
-        let info = object.expect_field(offset);
-        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
+        object.expect_plain_reference(offset);
         self.leaf(|inner| inner.write_open(object.object, object.slot(offset), word));
     }
 

@@ -35,7 +35,7 @@ impl Scope<'_> {
     /// [`OutOfMemory`]; all is as before then.
     ///
     /// # Panics
-    /// When there is no field at `offset`, it holds no object, or one without elements, with a finalizer, weak slots, weak references to
+    /// When there is no field at `offset`, or a pair, it holds no object, or one without elements, with a finalizer, weak slots, weak references to
     /// it, or external bytes; or `owner` belongs to another heap.
     pub fn resize(&mut self, owner: Handle<'_>, offset: u64, length: u64) -> Result<(), OutOfMemory> {
         let (owner, slot) = self.storage(owner, offset);
@@ -96,7 +96,7 @@ impl Scope<'_> {
 
     fn storage(&self, owner: Handle<'_>, offset: u64) -> (ObjectRef, Slot) {
         let owner = self.get(owner);
-        owner.expect_reference(offset);
+        owner.expect_word_field(offset);
         let slot = owner.slot(offset);
         if let Some(refusal) = self.leaf(|inner| inner.resize_refuses(owner.object, slot)) {
             panic!("{refusal}");

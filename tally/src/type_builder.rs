@@ -10,13 +10,16 @@ use crate::type_error::TypeError;
 use crate::type_id::TypeId;
 use std::ffi::CString;
 use std::rc::Rc;
-use tally_heap::descriptor::{DescriptorFault, FinalizeOrder, RawDescriptor, SlotKind, TypeDescriptor};
+use tally_heap::descriptor::{
+    DescriptorFault, FinalizeOrder, PLAIN_REFERENCE, RawDescriptor, SlotKind, TypeDescriptor, offset_of_entry,
+};
 use tally_heap::type_registry;
 
-/// How the words of a type's fields are read.
+/// How the words of a type's fields are read, but for [plain references](TypeBuilder::plain_reference).
 ///
 /// A word `w` of a tagged field is a reference if `w & mask == pattern` and `w & pointer != 0`, and then to the object at
-/// `w & pointer`. Null, and words of zero, are none. See [`Value`](crate::Value).
+/// `w & pointer`. Null, and words of zero, are none. See [`Value`](crate::Value). Of a pair, `mask` and `pattern` are those of a tag in the
+/// word beside, which belongs to the field; see [`Ref::pair`](crate::Ref::pair).
 ///
 /// ```
 /// use tally::{FieldKind, TypeBuilder};
@@ -49,6 +52,32 @@ pub enum FieldKind {
         /// Bits of the address.
         pointer: u64,
     },
+    /// Pairs: the word before that of the field is its tag.
+    TagBefore {
+        /// Bits of the tag that tell what the word is.
+        mask: u64,
+        /// Their value beside a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+    },
+    /// Pairs: the word behind that of the field is its tag.
+    TagBehind {
+        /// Bits of the tag that tell what the word is.
+        mask: u64,
+        /// Their value beside a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+    },
+}
+
+/// A field, or one of each element.
+struct Field {
+    name: String,
+    offset: u64,
+    /// A plain reference, whatever the kind of the others.
+    is_plain: bool,
 }
 
 /// A type that is being described.
@@ -75,10 +104,10 @@ pub enum FieldKind {
 pub struct TypeBuilder {
     name: String,
     size: u64,
-    fields: Vec<(String, u64)>,
+    fields: Vec<Field>,
     length_offset: u64,
     stride: u64,
-    element: Vec<(String, u64)>,
+    element: Vec<Field>,
     kind: FieldKind,
     align: u32,
     is_acyclic: bool,
@@ -106,9 +135,32 @@ impl TypeBuilder {
         }
     }
 
-    /// A field that holds a reference: the word at `offset`.
+    /// A field that may hold a reference: the word at `offset`, which is read as [`kind`](Self::kind) says.
     pub fn reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
-        self.fields.push((field.into(), offset));
+        self.fields.push(Field { name: field.into(), offset, is_plain: false });
+        self
+    }
+
+    /// A field that holds a reference or null, whatever the [`kind`](Self::kind) of the others is.
+    ///
+    /// ```
+    /// use tally::{FieldKind, Heap, HeapOptions, TypeBuilder, Value};
+    ///
+    /// // A value of two words, of which bit 6 of the second says whether the first is a reference; and a link.
+    /// let pairs = FieldKind::TagBehind { mask: 0x40, pattern: 0x40, pointer: !0 };
+    /// let upvalue = TypeBuilder::new("UpVal", 24).kind(pairs).reference("closed", 0).plain_reference("next", 16).register()?;
+    /// let mut heap = Heap::new(HeapOptions::new())?;
+    /// let mut scope = heap.scope();
+    /// let upvalue = scope.allocate(upvalue)?;
+    /// let upvalue = scope.get(upvalue);
+    /// scope.set_pair(upvalue, 0, 0x45, Value::Reference(upvalue, 0));
+    /// scope.set_field(upvalue, 16, Some(upvalue));
+    /// assert_eq!(upvalue.pair(0), (0x45, Value::Reference(upvalue, 0)));
+    /// assert_eq!(upvalue.field(16), Some(upvalue));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plain_reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
+        self.fields.push(Field { name: field.into(), offset, is_plain: true });
         self
     }
 
@@ -119,13 +171,19 @@ impl TypeBuilder {
         self
     }
 
-    /// A reference in each element, `offset` bytes from its beginning.
+    /// The same in each element, `offset` bytes from its beginning.
     pub fn element_reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
-        self.element.push((field.into(), offset));
+        self.element.push(Field { name: field.into(), offset, is_plain: false });
         self
     }
 
-    /// How the words of all its fields are read.
+    /// [`plain_reference`](Self::plain_reference) in each element.
+    pub fn element_plain_reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
+        self.element.push(Field { name: field.into(), offset, is_plain: true });
+        self
+    }
+
+    /// How the words are read of all its fields that are not plain references.
     pub fn kind(mut self, kind: FieldKind) -> TypeBuilder {
         self.kind = kind;
         self
@@ -203,29 +261,32 @@ impl TypeBuilder {
     /// # Errors
     /// [`TypeError`] names the field, and its fault.
     pub fn register(mut self) -> Result<TypeId, TypeError> {
-        self.fields.sort_by_key(|field| field.1);
-        self.element.sort_by_key(|field| field.1);
-        let fixed = self.offsets(&self.fields, self.size, "the object without elements")?;
-        let element = self.offsets(&self.element, self.stride, "an element")?;
+        self.fields.sort_by_key(|field| field.offset);
+        self.element.sort_by_key(|field| field.offset);
+        let fixed = self.entries(&self.fields, self.size, "the object without elements")?;
+        let element = self.entries(&self.element, self.stride, "an element")?;
         let Ok(name) = CString::new(self.name.as_str()) else {
             return Err(self.error(None, "its name has a null character".to_owned()));
         };
         // SAFETY: checked here, and gone.
         let checked = unsafe { self.descriptor(&fixed, &element, &name) }.check();
         if let Err(error) = checked {
-            let of_fault = match error.fault {
-                DescriptorFault::LengthIsReference(offset) => self.fields.iter().find(|field| field.1 == offset),
-                _ => None,
+            let (fields, at) = match error.fault {
+                DescriptorFault::LengthIsReference(offset) => (&self.fields, Some(offset)),
+                DescriptorFault::Tag { field: "ref_offsets", offset } => (&self.fields, Some(u64::from(offset))),
+                DescriptorFault::Tag { offset, .. } => (&self.element, Some(u64::from(offset))),
+                _ => (&self.fields, None),
             };
-            return Err(self.error(of_fault.map(|field| field.0.clone()), error.fault.to_string()));
+            let of_fault = fields.iter().find(|field| Some(field.offset) == at);
+            return Err(self.error(of_fault.map(|field| field.name.clone()), error.fault.to_string()));
         }
         // The registry keeps descriptors for good.
         let (fixed, element, name) = (fixed.leak(), element.leak(), Box::leak(name.into_boxed_c_str()));
         // SAFETY: none of the three is ever freed.
         let descriptor = Box::leak(Box::new(unsafe { self.descriptor(fixed, element, name) }));
         let id = type_registry::register(descriptor).map_err(|error| self.error(None, error.fault.to_string()))?;
-        let fixed = self.fields.iter().map(|(name, offset)| (name, offset.to_string()));
-        let element = self.element.iter().map(|(name, offset)| (name, format!("+{offset}")));
+        let fixed = self.fields.iter().map(|field| (&field.name, field.offset.to_string()));
+        let element = self.element.iter().map(|field| (&field.name, format!("+{}", field.offset)));
         let named = fixed.chain(element).map(|(name, at)| format!("{at} {}", name.replace(char::is_whitespace, "_")));
         id.info().tell_field_names(&named.collect::<Vec<_>>().join(" "));
         if let Some(finalize) = self.finalize {
@@ -234,10 +295,11 @@ impl TypeBuilder {
         Ok(TypeId::of(id))
     }
 
-    fn offsets(&self, fields: &[(String, u64)], bytes: u64, part: &str) -> Result<Vec<u32>, TypeError> {
-        let mut offsets: Vec<u32> = vec![];
-        for (field, offset) in fields {
-            let wrong = |fault: String| Err(self.error(Some(field.clone()), fault));
+    /// The list of a descriptor: offsets, with a mark for plain references beside others.
+    fn entries(&self, fields: &[Field], bytes: u64, part: &str) -> Result<Vec<u32>, TypeError> {
+        let mut entries: Vec<u32> = vec![];
+        for Field { name, offset, is_plain } in fields {
+            let wrong = |fault: String| Err(self.error(Some(name.clone()), fault));
             if !offset.is_multiple_of(8) {
                 return wrong(format!("offset {offset} is not a multiple of 8; references are aligned words"));
             }
@@ -245,12 +307,13 @@ impl TypeBuilder {
             let Some(last) = last else {
                 return wrong(format!("offset {offset} lies outside the {bytes} bytes of {part}"));
             };
-            if offsets.last() == Some(&last) {
+            if entries.last().is_some_and(|&entry| offset_of_entry(entry) == last) {
                 return wrong(format!("another field has the offset {offset}"));
             }
-            offsets.push(last);
+            let is_marked = *is_plain && self.kind != FieldKind::Plain;
+            entries.push(if is_marked { last | PLAIN_REFERENCE } else { last });
         }
-        Ok(offsets)
+        Ok(entries)
     }
 
     /// # Safety
@@ -274,6 +337,12 @@ impl TypeBuilder {
             FieldKind::Plain => plain,
             FieldKind::Tagged { mask, pattern, pointer } => plain.tagged(SlotKind::Tagged, mask, pattern, pointer),
             FieldKind::NanBoxed { mask, pattern, pointer } => plain.tagged(SlotKind::NanBoxed, mask, pattern, pointer),
+            FieldKind::TagBefore { mask, pattern, pointer } => {
+                plain.tagged(SlotKind::TagBefore, mask, pattern, pointer)
+            }
+            FieldKind::TagBehind { mask, pattern, pointer } => {
+                plain.tagged(SlotKind::TagBehind, mask, pattern, pointer)
+            }
         };
         let acyclic = if self.is_acyclic { tagged.acyclic() } else { tagged };
         let ordered = acyclic.finalized_in(self.order);
@@ -292,6 +361,7 @@ impl TypeBuilder {
 
 impl std::fmt::Debug for TypeBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TypeBuilder({}, {} bytes, fields {:?})", self.name, self.size, self.fields)
+        let fields: Vec<(&str, u64)> = self.fields.iter().map(|field| (field.name.as_str(), field.offset)).collect();
+        write!(f, "TypeBuilder({}, {} bytes, fields {fields:?})", self.name, self.size)
     }
 }

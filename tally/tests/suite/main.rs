@@ -8,6 +8,7 @@ mod handles;
 mod host;
 mod limits;
 mod misuse;
+mod mixed_fields;
 mod random;
 mod services;
 mod type_builder;

@@ -60,8 +60,8 @@ fn tagged_words_are_read_as_they_were_written() {
         assert_eq!(list.value(0), Value::Word(83));
         let Value::Reference(item, 4) = list.value(8) else { panic!("{:?}", list.value(8)) };
         assert_eq!(item.value(0), Value::Word(0));
-        assert!(refused(|| _ = list.field(0)).contains("tagged words"));
-        assert!(refused(|| scope.set_field(list, 0, None)).contains("tagged words"));
+        assert!(refused(|| _ = list.field(0)).contains("at 0 has a tag"));
+        assert!(refused(|| scope.set_field(list, 0, None)).contains("at 0 has a tag"));
         assert!(refused(|| scope.set_value(list, 0, Value::Word(item.address()))).contains("as a reference"));
         assert!(refused(|| scope.set_value(list, 0, Value::Word(item.address() | 8))).contains("as a reference"));
         assert!(refused(|| scope.set_value(list, 0, Value::Reference(item, 1))).contains("not read the word"));

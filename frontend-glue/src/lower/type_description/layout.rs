@@ -220,11 +220,14 @@ impl Layout {
         if tagged {
             self.tags.check()?;
         }
-        if tagged && self.tags.pattern != 0 {
-            self.no_plain_reference()?;
-        }
+        // Without a pattern a bare reference is read as a word with a tag is: such a type need not be mixed.
+        let is_mixed = tagged && self.tags.pattern != 0;
+        let is_plain = |kind| is_mixed && kind == FieldKind::Reference;
         let is_read = |field: &&Field| field.kind != FieldKind::Plain;
         let refs = self.fields.iter().filter(is_read).map(|field| small(field.offset)).collect::<Result<_, _>>()?;
+        let plain_refs =
+            self.fields.iter().filter(|it| is_plain(it.kind)).map(|it| small(it.offset)).collect::<Result<_, _>>()?;
+        let element_plain_refs = self.elements.iter().filter(|(kind, _)| is_plain(*kind)).map(|_| 0).collect();
         let fields = self
             .fields
             .iter()
@@ -242,30 +245,16 @@ impl Layout {
             flags: self.flags,
             slots: if tagged { self.tags.slots() } else { Slots::Pointer },
             refs,
+            plain_refs,
             length: self.length.unwrap_or(0),
             stride,
             element_refs,
+            element_plain_refs,
             fields: fields?,
             finalize: self.finalize.clone(),
             exported: self.exported,
             ..TypeDescription::default()
         })
-    }
-
-    /// All words of a type are read in one way: a bare pointer is no reference where references have a pattern.
-    fn no_plain_reference(&self) -> Result<(), String> {
-        let pattern = self.tags.pattern;
-        let advice = format!(
-            "is a bare reference, and tagged words of this type are references if they are marked by {pattern:#x}"
-        );
-        let bare = self.fields.iter().find(|field| field.kind == FieldKind::Reference);
-        if let Some(field) = bare {
-            return Err(format!("the field `{}` {advice}; make it a tagged word, too", field.name));
-        }
-        match self.elements {
-            Some((FieldKind::Reference, _)) => Err(format!("an element {advice}; make them tagged words, too")),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -329,16 +318,22 @@ mod tests {
     }
 
     #[test]
-    fn bare_references_beside_boxed_words_are_refused() {
+    fn bare_references_stand_beside_boxed_words() {
         let boxed = Tags { mask: 0xffff << 48, pattern: 0xfffc << 48, pointer: (1 << 48) - 8 };
-        let mut layout = Layout::new("Pair");
+        let mut layout = Layout::new("Closure");
         layout.set_tags(boxed);
         layout.tagged("value");
-        assert!(matches!(layout.describe().unwrap().slots, Slots::Tagged { nan_boxed: true, .. }));
         layout.reference("next");
-        let refused = layout.describe().unwrap_err();
-        assert!(refused.starts_with("the field `next` is a bare reference"), "{refused}");
-        layout.plain("next", 8, 8);
-        assert_eq!(layout.describe().unwrap_err(), "has two fields `next`; name them differently");
+        layout.elements(FieldKind::Reference, 0);
+        let described = layout.describe().unwrap();
+        assert!(matches!(described.slots, Slots::Tagged { nan_boxed: true, .. }));
+        assert_eq!((described.refs, described.plain_refs), (vec![0, 8], vec![8]));
+        assert_eq!((described.element_refs, described.element_plain_refs), (vec![0], vec![0]));
+        let mut cons = Layout::new("Cons");
+        cons.tagged("head");
+        cons.reference("tail");
+        assert_eq!(cons.describe().unwrap().plain_refs, [], "a low bit that is clear is one of every address");
+        cons.plain("tail", 8, 8);
+        assert_eq!(cons.describe().unwrap_err(), "has two fields `tail`; name them differently");
     }
 }
