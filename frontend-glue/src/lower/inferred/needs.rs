@@ -3,6 +3,9 @@
 //! Liveness is that of bases: a use of a pointer is one of its base, whose definition comes before the pointer's. A base
 //! also counts as *wanted* where a later safepoint needs it, or a phi that a later safepoint needs takes it: there its
 //! slot must hold it.
+//!
+//! A call that returns twice, as `setjmp` does, may return again while any later call runs, and after a safepoint from which no edge
+//! leads back to it. What is live behind it is *kept*: in a slot of its own, from its definition to the end of the function.
 
 use super::bases::Bases;
 use super::references::is_typed;
@@ -24,6 +27,8 @@ pub(super) struct Needs {
     pub(super) at_end: Vec<BitSet>,
     /// For each reachable block what matters in it.
     pub(super) steps: Vec<Vec<Step>>,
+    /// The bases that are live behind a call that returns twice; `None` where no call does.
+    pub(super) kept: Option<BitSet>,
 }
 
 /// An instruction behind the phis that defines or uses a base, or is a safepoint.
@@ -35,6 +40,7 @@ pub(super) struct Step {
     /// The bases on which its operands rely.
     uses: SmallVec<[usize; 2]>,
     is_safepoint: bool,
+    returns_twice: bool,
 }
 
 impl Needs {
@@ -43,12 +49,13 @@ impl Needs {
         let count = bases.all.len();
         if count == 0 {
             let (of_safepoints, nothing, steps) = (HandleMap::default(), Vec::new(), Vec::new());
-            return Needs { of_safepoints, at_begin: nothing.clone(), at_end: nothing, steps };
+            return Needs { of_safepoints, at_begin: nothing.clone(), at_end: nothing, steps, kept: None };
         }
         let code = Code { callees, flow, bases, end_of_leaf };
         let steps: Vec<Vec<Step>> = flow.blocks[..flow.reachable].iter().map(|&block| code.steps(block)).collect();
         let none = vec![BitSet::empty(count); flow.blocks.len()];
-        let mut needs = Needs { of_safepoints: HandleMap::default(), at_begin: none.clone(), at_end: none, steps };
+        let mut needs =
+            Needs { of_safepoints: HandleMap::default(), at_begin: none.clone(), at_end: none, steps, kept: None };
         for (steps, mut live) in needs.steps.iter().zip(code.live_ends(&needs.steps)) {
             for step in steps.iter().rev() {
                 if step.is_safepoint {
@@ -56,6 +63,9 @@ impl Needs {
                     if needed.bits().next().is_some() {
                         needs.of_safepoints.insert(step.instruction, needed);
                     }
+                }
+                if step.returns_twice {
+                    needs.kept.get_or_insert_with(|| BitSet::empty(count)).union(&live);
                 }
                 step.before(&mut live);
             }
@@ -193,9 +203,11 @@ impl Code<'_> {
             }
             let defines = self.bases.number_of(instruction);
             let uses = self.bases.used_by_instruction(instruction);
-            let is_safepoint = Call::among_instructions(instruction).is_some_and(|call| self.is_safepoint(call));
-            if defines.is_some() || !uses.is_empty() || is_safepoint {
-                steps.push(Step { instruction, defines, uses, is_safepoint });
+            let call = Call::among_instructions(instruction);
+            let is_safepoint = call.is_some_and(|call| self.is_safepoint(call));
+            let returns_twice = call.is_some_and(|call| self.callees.returns_twice(call));
+            if defines.is_some() || !uses.is_empty() || is_safepoint || returns_twice {
+                steps.push(Step { instruction, defines, uses, is_safepoint, returns_twice });
             }
         }
         steps

@@ -6,6 +6,7 @@
 //!
 //! Under the prompt plan a slot holds a count, so null is stored where nothing of its web is wanted any longer: the
 //! object may die there, and not at the function's end. So a slot holds null wherever nothing of its web is wanted.
+//! Where a call returns twice, each base is stored where it is defined, and no slot is emptied.
 
 use super::bases::{Bases, place_behind};
 use super::needs::Needs;
@@ -25,7 +26,7 @@ pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs
     }
     let dominators = Dominators::of(flow);
     let empties = match plan {
-        Plan::Prompt => true,
+        Plan::Prompt => needs.kept.is_none(),
         Plan::Deferred | Plan::Trace => false,
     };
     let slots = HandleMap::default();
@@ -48,7 +49,7 @@ pub(super) fn place(builder: &Builder, flow: &Flow, bases: &Bases, needs: &Needs
 /// The webs of which a safepoint needs a member.
 fn needed_webs(bases: &Bases, needs: &Needs, webs: &Webs) -> Vec<usize> {
     let mut all = BitSet::empty(bases.all.len());
-    needs.of_safepoints.values().for_each(|needed| _ = all.union(needed));
+    needs.of_safepoints.values().chain(&needs.kept).for_each(|needed| _ = all.union(needed));
     let has_one = |web: &usize| webs.members[*web].iter().any(|&member| all.contains(member));
     (0..webs.members.len()).filter(has_one).collect()
 }
@@ -97,7 +98,10 @@ impl Placement<'_> {
     fn stores(&self, web: usize) -> Vec<(usize, Value, Value)> {
         let members = &self.webs.members[web];
         if let [only] = members[..] {
-            return vec![(web, self.bases.all[only], self.last_place(only))];
+            let base = self.bases.all[only];
+            let is_kept = self.needs.kept.is_some();
+            let place = if is_kept { place_behind(self.flow, base) } else { self.last_place(only) };
+            return vec![(web, base, place)];
         }
         let stored = members.iter().copied().filter(|&member| self.is_stored(member, web));
         let stored = stored.map(|member| self.bases.all[member]);

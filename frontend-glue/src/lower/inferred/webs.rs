@@ -3,7 +3,7 @@
 //!
 //! A web is a set of bases that phis connect and of which no two are wanted at the same time: none is defined while
 //! another is wanted (Briggs, Cooper and Torczon, *Improvements to Graph Coloring Register Allocation*, 1994, coalescing).
-//! Then what the slot holds is at each place the one that is wanted.
+//! Then what the slot holds is at each place the one that is wanted. Where a call returns twice, none share a slot.
 
 use super::bases::Bases;
 use super::needs::Needs;
@@ -23,6 +23,10 @@ pub(super) struct Webs {
 impl Webs {
     pub(super) fn of(flow: &Flow, bases: &Bases, needs: &Needs) -> Webs {
         let mut joining = Joining::of(flow, bases, needs);
+        if let Some(kept) = &needs.kept {
+            joining.wanted.union(kept);
+            return joining.webs();
+        }
         let phis = bases.all.iter().enumerate().filter(|(_, base)| base.is(Opcode::LLVMPHI));
         for (phi, base) in phis {
             for (value, _) in base.incoming() {

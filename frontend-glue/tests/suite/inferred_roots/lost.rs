@@ -242,3 +242,46 @@ fn bytes_that_are_copied_through_a_phi_of_one_object_have_a_barrier() {
         }
     }
 }
+
+/// Beside `HEADER`: what `setjmp` returned to. A call between its two returns runs a collection; `node` is used behind the second one
+/// only, and on one way to that call it was never made.
+const RETURNS_TWICE: &str = "#include \"n.h\"
+#include <setjmp.h>
+TALLY_TYPE(Node, next);
+static jmp_buf before;
+__attribute__((noinline)) REF(Node) make(long value) {
+    REF(Node) node = NEW(Node);
+    node->value = value;
+    return node;
+}
+__attribute__((noinline)) static void leave(long times) {
+    tally_collect();
+    for (int i = 0; i < 100; i++) make(2000 + i);
+    if (times < 3) longjmp(before, 1);
+}
+__attribute__((noinline)) static long twice(int makes_one) {
+    static long times;
+    long value = 0;
+    times = makes_one ? 0 : 3;
+    if (makes_one) {
+        REF(Node) node = make(7);
+        REF(Node) other = make(8);
+        if (setjmp(before)) {
+            times++;
+            value = node->value + other->value;
+        }
+    }
+    leave(times);
+    return value;
+}
+int main(void) { printf(\"%ld %ld\\n\", twice(1), twice(0)); }
+";
+
+#[test]
+fn what_is_used_behind_the_second_return_of_setjmp_is_rooted_until_then() {
+    let header = format!("{EITHER}{HEADER}");
+    for (header, options) in [(&header, &["--roots", "auto"][..]), (&typed(&header), &[])] {
+        let folder = Folder::with(&[("n.h", header), ("twice.c", RETURNS_TWICE)]);
+        prints(&folder, "twice.c", options, "15 0\n");
+    }
+}
