@@ -82,3 +82,76 @@ fn a_safepoint_that_is_asked_for_exposes_no_reference() {
         lowered.stdout
     );
 }
+
+/// A loop without calls, which ends when the object that nothing refers to any more has been finalized, or after a million turns.
+/// Its status is 0 if it was, and what the loop leaves behind is alive.
+const WAITING: &str = r#"
+@Cell = external constant i8
+@Last = external constant i8
+!tally.types = !{!0, !1}
+!0 = !{ptr @Cell, !"size", i64 16}
+!1 = !{ptr @Last, !"size", i64 16, !"finalize", ptr @note}
+@is_gone = global i32 0
+declare void @llvm.gcroot(ptr, ptr)
+declare REF @tally_new(ptr)
+define void @note(ptr %object) "gc-leaf-function" {
+  store volatile i32 1, ptr @is_gone
+  ret void
+}
+define i32 @wait() "tally-safepoints"="ASKED" gc "refcount" {
+entry:
+  %last = alloca REF
+  %root = alloca REF
+ROOT  %kept = call REF @tally_new(ptr @Cell)
+  store REF %kept, ptr %root
+  store i32 7, REF %kept
+  %object = call REF @tally_new(ptr @Last)
+  store REF %object, ptr %last
+  store REF null, ptr %last
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %entry ], [ %more, %turn ]
+  %more = add i32 %i, 1
+  %gone = load volatile i32, ptr @is_gone
+  %is_long = icmp eq i32 %more, 1000000
+  %is_gone = icmp ne i32 %gone, 0
+  %ends = or i1 %is_long, %is_gone
+  br i1 %ends, label %done, label %turn
+done:
+  %still = load REF, ptr %root
+  %seven = load i32, REF %still
+  %wrong = sub i32 %seven, 7
+  %late = select i1 %is_gone, i32 0, i32 1
+  %status = or i32 %wrong, %late
+  ret i32 %status
+}
+define i32 @main() gc "refcount" {
+  %status = call i32 @wait()
+  ret i32 %status
+}
+"#;
+
+/// The prompt plan's objects die at the poll; the other plans collect there under zeal.
+#[test]
+fn loop_without_calls_stops_where_it_asks_for_that() {
+    for (reference, rooted) in [("ptr addrspace(1)", ""), ("ptr", "last root")] {
+        let root = |name: &str| format!("  call void @llvm.gcroot(ptr %{name}, ptr null)\n");
+        let roots: String = rooted.split_whitespace().map(root).collect();
+        for (asked, expected) in [("loops", 0), ("", 1)] {
+            let program = WAITING.replace("ASKED", asked).replace("REF", reference).replace("ROOT", &roots);
+            let folder = Folder::with(&[("m.ll", &program)]);
+            for (plan, zeal) in [
+                ("refcount", "--zeal"),
+                ("trace", "--zeal"),
+                ("refcount-prompt", "--zeal"),
+                ("refcount-prompt", "--leak-check"),
+            ] {
+                for level in ["0", "2"] {
+                    let run = ["run", "--plan", plan, "--opt", level, zeal, "--stack-objects=off", "m.ll"];
+                    let outcome = folder.tally(&run);
+                    assert_eq!(outcome.status, Some(expected), "{reference}, asks for `{asked}`, {run:?}: {outcome:?}");
+                }
+            }
+        }
+    }
+}
