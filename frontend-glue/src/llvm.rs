@@ -40,6 +40,7 @@ macro_rules! raw {
     }};
 }
 
+mod access;
 pub(crate) mod builder;
 mod bundles;
 pub(crate) mod call;

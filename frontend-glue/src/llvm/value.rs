@@ -7,7 +7,7 @@ use super::call::{AttributeKind, Call, Position};
 use super::{Block, Module, Opcode, Type};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMIntPredicate, LLVMValueKind};
+use inkwell::llvm_sys::{LLVMIntPredicate, LLVMValueKind};
 use std::ffi::CString;
 
 /// A function, global, constant, argument or instruction.
@@ -240,15 +240,6 @@ impl Value {
         let mut length = 0;
         let text = raw!(LLVMGetDebugLocDirectory(self.0, &mut length));
         if text.is_null() { String::new() } else { owned_text(text, length as usize) }
-    }
-
-    pub(crate) fn is_volatile(self) -> bool {
-        raw!(LLVMGetVolatile(self.0)) != 0
-    }
-
-    /// Whether a load or store is atomic.
-    pub(crate) fn is_atomic(self) -> bool {
-        raw!(LLVMGetOrdering(self.0)) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
     }
 
     /// Of an alloca, load, store or global.

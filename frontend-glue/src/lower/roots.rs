@@ -134,14 +134,18 @@ fn has_constant_size(of: Type) -> bool {
     !is_scalable && of.members().into_iter().all(|(member, _)| has_constant_size(member))
 }
 
-/// Stores of undefined values to a slot, or a part of it, are stores of null.
+/// Stores of undefined values to a slot, or a part of it, are stores of null. A volatile store is a plain one: what was stored last
+/// is in the slot at each safepoint, and only its own thread reads it.
 fn define_stores(slot: Value) {
     let mut pending = vec![slot];
     while let Some(address) = pending.pop() {
         for user in address.users().collect::<Vec<_>>() {
             match user.opcode() {
-                Some(Opcode::LLVMStore) if user.operand(1) == address && user.operand(0).is_undef() => {
-                    user.set_operand(0, user.operand(0).type_of().null());
+                Some(Opcode::LLVMStore) if user.operand(1) == address => {
+                    user.make_plain();
+                    if user.operand(0).is_undef() {
+                        user.set_operand(0, user.operand(0).type_of().null());
+                    }
                 }
                 Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast) => pending.push(user),
                 _ => {}

@@ -346,9 +346,6 @@ impl Check<'_> {
                 Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_atomic() => {
                     self.at(user, "atomic store to a root slot", help);
                 }
-                Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_volatile() => {
-                    self.at(user, "volatile store to a root slot", help);
-                }
                 Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => {
                     self.at(user, "atomic access to a root slot", help);
                 }

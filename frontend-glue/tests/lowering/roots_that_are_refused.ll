@@ -2,7 +2,6 @@
 ; ERROR-DAG: in @two: gcroot of an aggregate without a descriptor; pass a type descriptor as second argument
 ; ERROR-DAG: in @two_descriptors: gcroot of one alloca with two different descriptors
 ; ERROR-DAG: in @atomic_store: atomic store to a root slot
-; ERROR-DAG: in @volatile_store: volatile store to a root slot
 ; ERROR-DAG: in @exchanged: atomic access to a root slot
 declare void @llvm.gcroot(ptr, ptr)
 @one = external constant i8
@@ -27,12 +26,6 @@ define void @atomic_store(ptr %p) gc "refcount" {
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
   store atomic ptr %p, ptr %r release, align 8
-  ret void
-}
-define void @volatile_store(ptr %p) gc "refcount" {
-  %r = alloca ptr
-  call void @llvm.gcroot(ptr %r, ptr null)
-  store volatile ptr %p, ptr %r
   ret void
 }
 define void @exchanged(ptr %p) gc "refcount" {

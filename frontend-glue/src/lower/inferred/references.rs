@@ -105,7 +105,10 @@ pub(super) fn unsupported(name: &str, references: References, function: Value, h
         if values.any(|value| references.in_vector(value.type_of())) {
             return Some(("a vector of references, for which no root is inferred", "keep references in single values"));
         }
-        let is_seen = |slot: Value| has_barrier || global_slots::global_behind(slot).is_some();
+        let is_seen = |slot: Value| {
+            let is_of_a_variable = instruction.is_volatile() && slot.base().is(Opcode::LLVMAlloca);
+            has_barrier && !is_of_a_variable || global_slots::global_behind(slot).is_some()
+        };
         let is_shared = match instruction.opcode()? {
             Opcode::LLVMStore => {
                 holds_typed(instruction.operand(0).type_of())
