@@ -26,6 +26,8 @@ pub(crate) enum Callee {
     /// `llvm.memcpy`, `llvm.memmove`.
     Copy,
     OtherIntrinsic,
+    /// `llvm.experimental.patchpoint`: calls a function that the program may exchange while it runs, and takes no bundle.
+    PatchPoint,
     InlineAsm,
     /// `tally_new`.
     New,
@@ -174,6 +176,7 @@ fn classify(function: Value) -> Option<Callee> {
             "llvm.gcroot" => Callee::GcRoot,
             "llvm.gcwrite" => Callee::GcWrite,
             "llvm.gcread" => Callee::GcRead,
+            name if name.starts_with("llvm.experimental.patchpoint.") => Callee::PatchPoint,
             name if name.starts_with("llvm.lifetime.start") => Callee::LifetimeStart,
             name if name.starts_with("llvm.lifetime.end") => Callee::LifetimeEnd,
             name if name.starts_with("llvm.memset.") => Callee::Fill,

@@ -21,8 +21,13 @@ pub(super) fn plain_leaves(callees: &Callees, bodies: &[Value], managed: &Handle
     largest(candidates, |leaves, function| {
         function.calls().all(|call| {
             let callee = call.callee();
-            let is_plain = callees.of_call(call) == Callee::Ordinary;
-            !callees.is_safepoint(call) || is_plain && (leaves.contains(&callee) || library::may_be_called_bare(callee))
+            match callees.of_call(call) {
+                Callee::PatchPoint => false,
+                Callee::Ordinary if callees.is_safepoint(call) => {
+                    leaves.contains(&callee) || library::may_be_called_bare(callee)
+                }
+                _ => !callees.is_safepoint(call),
+            }
         })
     })
 }

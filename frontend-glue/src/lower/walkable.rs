@@ -1,8 +1,8 @@
 //! The requirements of the stack walk on every function of a lowered module, ours and the program's: a frame pointer,
-//! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls.
+//! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls and of patch points.
 
 use super::{Mitigation, address_taken, variadic_calls};
-use crate::analysis::callee::Callees;
+use crate::analysis::callee::{Callee, Callees};
 use crate::emit::target::Target;
 use crate::llvm::call::{Call, Position};
 use crate::llvm::{Builder, Value};
@@ -11,6 +11,10 @@ use crate::llvm::{Builder, Value};
 pub(super) fn prepare(builder: &Builder, callees: &Callees, function: Value, without: Option<Mitigation>) {
     address_taken::announce_landings(builder, callees, function);
     make_walkable(function, without);
+    // A patch point takes no bundle of roots: its function stays a frame of its own, below calls that name the roots.
+    if function.calls().any(|call| callees.of_call(call) == Callee::PatchPoint) {
+        keep_out_of_line(function);
+    }
     variadic_calls::pass_as_integers(builder, function);
 }
 
@@ -28,9 +32,13 @@ pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {
     leave_return_addresses_plain(function);
     let has_musttail = || function.calls().any(Call::is_musttail);
     if without != Some(Mitigation::TailCallsOutOfLine) && has_musttail() {
-        function.remove_attribute(Position::Function, "alwaysinline");
-        function.set_attribute("noinline", 0);
+        keep_out_of_line(function);
     }
+}
+
+fn keep_out_of_line(function: Value) {
+    function.remove_attribute(Position::Function, "alwaysinline");
+    function.set_attribute("noinline", 0);
 }
 
 /// A walk reads return addresses and replaces one while it pauses: they are neither signed nor kept twice (AArch64's PAC, RISC-V's Zicfiss, and a

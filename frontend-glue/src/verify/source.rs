@@ -144,7 +144,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.declarations();
         check.context();
         check.written_globals = raw_stores::written_globals(&check.callees);
-        check.findings.extend(own_calls::errors(module, name));
+        check.findings.extend(own_calls::errors(module, name, &managed));
         check.findings.extend(inside_collections::errors(module, name));
     }
     check.has_barrier = managed.iter().any(|&function| plan_of(function, gc_names).has_barrier());

@@ -1,4 +1,4 @@
-; REFUSED: in @patched: llvm.experimental.patchpoint.void calls what may reach a safepoint, and carries no roots; call the function
+; REFUSED: in @patched: llvm.experimental.patchpoint.void calls what may reach a safepoint, and carries no roots; call the function, or keep the patch point in a function without a gc strategy
 ; REFUSED: in @state: llvm.experimental.gc.statepoint.p0 calls what may reach a safepoint
 ; REFUSED: in @guarded: llvm.experimental.guard calls what may reach a safepoint
 ; REFUSED: in @left: llvm.experimental.deoptimize.i32 calls what may reach a safepoint
@@ -14,7 +14,7 @@ declare i32 @llvm.experimental.deoptimize.i32(...)
 declare void @llvm.coro.resume(ptr)
 declare token @llvm.call.preallocated.setup(i32)
 declare ptr @llvm.call.preallocated.arg(token, i32)
-define void @patched() {
+define void @patched() gc "refcount" {
   call void (i64, i32, ptr, i32, ...) @llvm.experimental.patchpoint.void(i64 1, i32 20, ptr @native, i32 0)
   ret void
 }

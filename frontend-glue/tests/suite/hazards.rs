@@ -2,4 +2,5 @@
 //! other tools between the lowering and the executable.
 
 mod limits;
+mod patch_points;
 mod tools;

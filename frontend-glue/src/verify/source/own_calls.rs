@@ -3,14 +3,17 @@
 //! The other intrinsics are instructions, or calls of leaves. These call a function that the program names (a patch
 //! point, a statepoint of the frontend's own), or that LLVM names for them (resuming a coroutine, leaving for an
 //! interpreter), and take no bundle of roots; a few crash the code generator as well. In a function without gc such a
-//! call is as bad, since that may be inlined into one with roots.
+//! call is as bad, since that may be inlined into one with roots; only patch points are taken there.
 
 use crate::diagnostic::Diagnostic;
-use crate::llvm::{Module, Value};
+use crate::llvm::{HandleSet, Module, Value};
+
+/// In a function without gc it is taken: the lowering keeps that out of line.
+const PATCH_POINT: &str = "llvm.experimental.patchpoint.";
 
 /// The prefixes of their names, and advice.
 const CALLING: [(&str, &str); 7] = [
-    ("llvm.experimental.patchpoint.", "call the function"),
+    (PATCH_POINT, "call the function, or keep the patch point in a function without a gc strategy"),
     ("llvm.experimental.gc.statepoint.", "call the function; the lowering makes the stack maps"),
     ("llvm.experimental.deoptimize.", "call the function that goes on"),
     ("llvm.experimental.guard", "branch to a call"),
@@ -27,7 +30,7 @@ const OF_STATEPOINTS: [&str; 2] = ["llvm.experimental.gc.result.", "llvm.experim
 const OF_BASES: &str = "llvm.experimental.gc.get.pointer.";
 
 /// The uses of such intrinsics in a module that has managed functions.
-pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
+pub(super) fn errors(module: Module, name: &str, managed: &HandleSet<Value>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for function in module.functions().filter(|function| function.intrinsic_id() != 0) {
         let intrinsic = function.name();
@@ -37,7 +40,8 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
         if calling.is_none() && !of_statepoint && !of_bases {
             continue;
         }
-        let uses = function.users().filter(|user| user.is_instruction());
+        let is_taken = |user: Value| intrinsic.starts_with(PATCH_POINT) && !managed.contains(&user.function());
+        let uses = function.users().filter(|&user| user.is_instruction() && !is_taken(user));
         // LLVM lists uses in the order of their creation, last first; one is enough.
         let Some(first) = uses.last() else { continue };
         findings.push(match calling {
