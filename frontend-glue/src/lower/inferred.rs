@@ -137,17 +137,22 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
 }
 
 /// Gives the strategy of the first function, or that of C, to all others that may hold a reference while an object dies: without
-/// roots in the source, nothing else says which those are. Functions that the runtime calls in the middle of a collection do not.
+/// roots in the source, nothing else says which those are. Functions that the runtime calls in the middle of a collection do not,
+/// nor those that have no pointers: their sibling calls stay calls that keep no frame.
 pub(crate) fn manage_all(module: Module, managed: &mut Vec<Value>, inside_collections: Vec<Value>) {
     let strategy = managed.first().and_then(|function| function.gc()).unwrap_or_else(|| STRATEGY.to_owned());
     let inside_collections: HandleSet<Value> = inside_collections.into_iter().collect();
-    for function in module.functions().filter(|function| function.has_body() && function.gc().is_none()) {
+    let callees = Callees::of(module);
+    let may_be_managed = |function: &Value| {
         let is_plain = function.has_string_attribute(LEAF) || function.has_attribute("naked");
-        if !is_plain && !inside_collections.contains(&function) {
-            function.set_gc(&strategy);
-            managed.push(function);
-        }
-    }
+        function.has_body() && function.gc().is_none() && !is_plain && !inside_collections.contains(function)
+    };
+    let (without, with): (Vec<Value>, Vec<Value>) =
+        module.functions().filter(may_be_managed).partition(|&function| references::has_none(&callees, function));
+    // A module is lowered for the sake of its managed functions: there is one at least.
+    let chosen = if with.is_empty() && managed.is_empty() { without } else { with };
+    chosen.iter().for_each(|function| function.set_gc(&strategy));
+    managed.extend(chosen);
 }
 
 struct Inference<'a> {

@@ -2,6 +2,7 @@
 ; functions. Each call may be a safepoint, so it is given a bundle before anything is inlined; what is left of a function without
 ; roots after that keeps no frame. (At -O0 every LLVM compiler keeps the frames.)
 ; LEVELS: 1 2 3 s
+; WRITTEN ROOTS: under the prompt plan a function of gc that calls by a pointer keeps its frame
 ; ZEAL: no
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)

@@ -1,5 +1,6 @@
 //! Which values are references, by their type and by what they lead to.
 
+use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use crate::lower::global_slots;
@@ -96,6 +97,18 @@ pub(super) fn is_function_with_typed(function: Value) -> bool {
     let signature = function.value_type();
     signature.parameters().into_iter().chain([signature.return_type()]).any(|it| TYPED_ONES.may_carry(it))
         || function.blocks().flat_map(|block| block.instructions()).any(in_body)
+}
+
+/// Whether no value of the function may be a reference, where every pointer is one: it computes with numbers, its variables are
+/// numbers, and it calls nothing of Tally's.
+pub(super) fn has_none(callees: &Callees, function: Value) -> bool {
+    let every = References { every: true, plain_arguments: false };
+    let signature = function.value_type();
+    let is_variable = |value: Value| value.is(Opcode::LLVMAlloca) && !every.may_carry(value.allocated_type());
+    let is_of_none = |value: Value| !every.may_carry(value.type_of()) || is_variable(value.base());
+    !signature.parameters().into_iter().any(|it| every.may_carry(it))
+        && function.instructions().into_iter().all(is_of_none)
+        && function.calls().all(|call| matches!(callees.of_call(call), Callee::Ordinary | Callee::OtherIntrinsic))
 }
 
 /// The instructions of a function that handle references in a way for which no root or barrier can be inferred.
