@@ -2,9 +2,10 @@
 //!
 //! LLVM's source tree has them in `llvm/test`; none is copied here. Those that mention statepoints, stack maps or a gc strategy are
 //! lowered as they are, with a function that makes an object of Tally's heap (or the module is no business of Tally's), and after
-//! `RewriteStatepointsForGC`. Lines that name another machine are left out: what is tested there is independent of it. What
-//! stock `llc` compiles must be lowered and compiled, or refused with a reason; a crash, or code that only Tally's lowering has
-//! spoiled, fails the check. Printed is each reason, with the number of tests and the first of them.
+//! `RewriteStatepointsForGC`. A test of stack maps has no strategy: all its functions get one, too. Lines that name a machine are
+//! left out. Tests for AArch64 and RISC-V are compiled for these, all others for x86-64: what they test is independent of the
+//! machine. What stock `llc` compiles must be lowered and compiled, or refused with a reason; a crash, code that only Tally's
+//! lowering has spoiled, or a lowering without end fails the check. Printed is each reason, with the number of tests and the first.
 
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
@@ -14,11 +15,30 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What such a test mentions.
-const MENTIONS: [&str; 3] = ["llvm.experimental.gc.", "llvm.gcroot", " gc \""];
+const MENTIONS: [&str; 5] =
+    ["llvm.experimental.gc.", "llvm.experimental.stackmap", "llvm.experimental.patchpoint", "llvm.gcroot", " gc \""];
 /// Folders of `llvm/test` in which they are.
 const FOLDERS: [&str; 4] = ["CodeGen", "Verifier", "Transforms/RewriteStatepointsForGC", "Transforms/PlaceSafepoints"];
 /// Strategies that only LLVM's tests know, of a frontend's own collector.
 const NAMES_OF_TESTS: [&str; 2] = ["example", "sample"];
+/// A machine that code is made for: the folder of its tests, its name for `tally`, and options of `llc`.
+struct Machine {
+    folder: &'static str,
+    target: &'static str,
+    llc: &'static [&'static str],
+}
+/// The first is that of all other tests.
+const MACHINES: [Machine; 3] = [
+    Machine { folder: "X86", target: "x86_64-unknown-linux-gnu", llc: &["-mtriple=x86_64-unknown-linux-gnu"] },
+    Machine { folder: "AArch64", target: "aarch64-unknown-linux-gnu", llc: &["-mtriple=aarch64-unknown-linux-gnu"] },
+    Machine {
+        folder: "RISCV",
+        target: "riscv64gc-unknown-linux-gnu",
+        llc: &["-mtriple=riscv64-unknown-linux-gnu", "-mattr=+m,+a,+f,+d,+c"],
+    },
+];
+/// Seconds that a tool has for a test: patch points of other machines' sizes keep `llc` busy for ever.
+const SECONDS: &str = "20";
 
 /// `cargo xtask llvm-tests`
 #[derive(clap::Args)]
@@ -61,8 +81,10 @@ pub fn llvm_tests(arguments: &Arguments) -> Outcome {
     let progress = Progress::new(tests.len());
     let verdicts = process::side_by_side(&tests, |test| {
         let forms = forms(test, &work)?;
-        let judged: Vec<_> =
-            forms.iter().map(|(form, file)| Ok((*form, judge(&tally, file)?))).collect::<Result<_, Failure>>()?;
+        let judged: Vec<_> = forms
+            .iter()
+            .map(|(form, file)| Ok((*form, judge(&tally, machine(test), file, for_stock(&forms, form, file))?)))
+            .collect::<Result<_, Failure>>()?;
         progress.end();
         Ok::<_, Failure>(judged)
     });
@@ -139,13 +161,15 @@ fn forms(test: &Path, work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failu
         Ok::<_, Failure>((form, file))
     };
     let mut forms = vec![write("as it is", &text)?];
-    if let Some(gc) = strategy(&text).filter(|_| !text.contains("@llvm_gc_allocate")) {
+    let Some(gc) = strategy(&text) else {
+        let made = format!("{}\n{}", with_strategy(&text, "trace"), maker("", "trace"));
+        forms.push(write("with a strategy", &made)?);
+        forms.push(write("with an object", &format!("{text}\n{}", maker("", "trace")))?);
+        return Ok(forms);
+    };
+    if !text.contains("@llvm_gc_allocate") {
         let space = if matches!(gc, "statepoint-example" | "coreclr") { " addrspace(1)" } else { "" };
-        let made = format!(
-            "{text}\ndeclare ptr{space} @llvm_gc_allocate(i32)\ndefine ptr{space} @made_for_tally() gc \"{gc}\" {{\n  \
-             %o = call ptr{space} @llvm_gc_allocate(i32 8)\n  ret ptr{space} %o\n}}\n"
-        );
-        forms.push(write("with an object", &made)?);
+        forms.push(write("with an object", &format!("{text}\n{}", maker(space, gc)))?);
         let (_, source) = &forms[1];
         let rewritten = work.join(format!("rewritten_{stem}"));
         let mut opt = process::command(setup::llvm_tool("opt"));
@@ -157,9 +181,37 @@ fn forms(test: &Path, work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failu
     Ok(forms)
 }
 
+/// What stock tools are asked to compile in place of a form: they do not know the strategy that a test of stack maps is given.
+fn for_stock<'a>(forms: &'a [(&str, PathBuf)], form: &str, file: &'a Path) -> &'a Path {
+    let is_given_one = forms.iter().any(|(name, _)| *name == "with a strategy");
+    if is_given_one && form != "as it is" { &forms[0].1 } else { file }
+}
+
+/// A function that makes an object.
+fn maker(space: &str, gc: &str) -> String {
+    format!(
+        "declare ptr{space} @llvm_gc_allocate(i32)\ndefine ptr{space} @made_for_tally() gc \"{gc}\" {{\n  \
+         %o = call ptr{space} @llvm_gc_allocate(i32 8)\n  ret ptr{space} %o\n}}\n"
+    )
+}
+
+/// The module with this strategy for each function that is written in one line.
+fn with_strategy(text: &str, gc: &str) -> String {
+    let changed = text.lines().map(|line| {
+        let end = [" prefix ", " prologue ", " personality ", " !", " {"].iter().filter_map(|it| line.rfind(it)).min();
+        match end.filter(|_| line.starts_with("define ")) {
+            Some(end) => format!("{} gc \"{gc}\"{}\n", &line[..end], &line[end..]),
+            None => format!("{line}\n"),
+        }
+    });
+    changed.collect()
+}
+
 /// The first strategy that a function of the module has.
 fn strategy(text: &str) -> Option<&str> {
-    text.split(" gc \"").nth(1)?.split('"').next()
+    let words = text.split_whitespace();
+    let mut pairs = words.clone().zip(words.skip(1)).filter(|(first, _)| *first == "gc");
+    pairs.find_map(|(_, name)| name.strip_prefix('"')?.split('"').next())
 }
 
 /// The status, none after a signal, and standard error.
@@ -170,14 +222,14 @@ fn ended(command: &mut std::process::Command) -> Result<(Option<i32>, String), F
     Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-fn judge(tally: &Path, file: &Path) -> Result<Verdict, Failure> {
+fn judge(tally: &Path, machine: &Machine, file: &Path, for_stock: &Path) -> Result<Verdict, Failure> {
     let lowered = file.with_extension("lowered.bc");
-    let mut lower = process::command(tally);
-    lower.arg("lower").arg(file).arg("-o").arg(&lowered);
+    let mut lower = in_time(tally);
+    lower.args(["lower", "--target", machine.target]).arg(file).arg("-o").arg(&lowered);
     NAMES_OF_TESTS.iter().for_each(|name| _ = lower.args(["--gc-name", &format!("{name}=trace")]));
     let (status, said) = ended(&mut lower)?;
     if status == Some(2) {
-        let by_stock = compiles(file)?;
+        let by_stock = compiles(machine, for_stock)?;
         return Ok(if by_stock { Verdict::Refused(reason(&said, file)) } else { Verdict::NotByStock });
     }
     if status != Some(0) {
@@ -188,21 +240,32 @@ fn judge(tally: &Path, file: &Path) -> Result<Verdict, Failure> {
     if status != Some(0) {
         return Ok(Verdict::Wrong(format!("what was lowered is not in order: {}", reason(&said, file))));
     }
-    if compiles(&lowered)? {
+    if compiles(machine, &lowered)? {
         return Ok(Verdict::Taken);
     }
-    let by_stock = compiles(file)?;
+    let by_stock = compiles(machine, for_stock)?;
     let spoiled = || Verdict::Wrong("llc compiles it, but not what Tally made of it".to_owned());
     Ok(if by_stock { spoiled() } else { Verdict::NotByStock })
 }
 
-/// Whether `llc` compiles a module, with frame pointers, as Tally's functions have them (a test may need all registers); patch
-/// points of other machines' sizes keep it busy for ever.
-fn compiles(file: &Path) -> Result<bool, Failure> {
-    let mut llc = process::command("timeout");
-    llc.arg("20").arg(setup::llvm_tool("llc")).args(["-mtriple=x86_64-unknown-linux-gnu", "-relocation-model=pic"]);
-    llc.arg("--frame-pointer=all");
-    Ok(ended(llc.arg(file).args(["-o", "/dev/null"]))?.0 == Some(0))
+/// The machine of a test's folder.
+fn machine(test: &Path) -> &'static Machine {
+    let is_below = |machine: &&Machine| test.components().any(|it| it.as_os_str() == machine.folder);
+    MACHINES.iter().find(is_below).unwrap_or(&MACHINES[0])
+}
+
+/// Whether `llc` compiles a module, with frame pointers, as Tally's functions have them: a test may need all registers.
+fn compiles(machine: &Machine, file: &Path) -> Result<bool, Failure> {
+    let mut llc = in_time(setup::llvm_tool("llc"));
+    llc.args(machine.llc).args(["-relocation-model=pic", "--frame-pointer=all", "-o", "/dev/null"]);
+    Ok(ended(llc.arg(file))?.0 == Some(0))
+}
+
+/// A command that a test cannot keep busy for ever.
+fn in_time(program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
+    let mut command = process::command("timeout");
+    command.arg(SECONDS).arg(program);
+    command
 }
 
 /// The first line of a message, without the names of file and function.
@@ -224,7 +287,19 @@ mod tests {
         assert!(is_one("define void @f() gc \"ocaml\" {") && is_one("call void @llvm.gcroot(ptr %r, ptr null)"));
         assert!(!is_one("define void @f() { ret void }"));
         assert_eq!(strategy("define void @f() gc \"ocaml\" {\n}\ndefine void @g() gc \"erlang\" {"), Some("ocaml"));
+        assert_eq!(strategy("; of gc roots\ndefine void @f()\ngc \"coreclr\" {"), Some("coreclr"));
         assert_eq!(strategy("define void @f() {"), None);
+        let machines =
+            ["CodeGen/AArch64/stackmap.ll", "CodeGen/PowerPC/stackmap.ll"].map(|it| machine(Path::new(it)).folder);
+        assert_eq!(machines, ["AArch64", "X86"]);
+    }
+
+    #[test]
+    fn strategies_stand_where_llvm_reads_them() {
+        let text = "define void @f() #0 personality ptr @p {\n  ret void\n}\ndefine i64 @g() {";
+        let expected =
+            "define void @f() #0 gc \"trace\" personality ptr @p {\n  ret void\n}\ndefine i64 @g() gc \"trace\" {\n";
+        assert_eq!(with_strategy(text, "trace"), expected);
     }
 
     #[test]
