@@ -235,8 +235,13 @@ static const char *const tally__includes_header __attribute__((used)) = tally__h
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
  * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only, those that
  * are returned too. TALLY_ROOT_WITH: variables that hold a reference to an object that the callback of tally_trace_with understands by
- * `meta`, the address of a constant. As for any local, the address of one must not be used after the return, nor stored in the struct itself. */
+ * `meta`, the address of a constant. As for any local, the address of one must not be used after the return, nor stored in the struct itself.
+ * With TALLY_ROOTS_INFERRED defined TALLY_ROOT says nothing: the program is compiled with --roots auto. */
+#ifdef TALLY_ROOTS_INFERRED
+#define TALLY_ROOT(...) ((void)0)
+#else
 #define TALLY_ROOT(...) do { TALLY__EACH(TALLY__ROOT, , __VA_ARGS__) } while (0)
+#endif
 #define TALLY_ROOT_TAGGED(Word, ...) do { TALLY__EACH(TALLY__ROOT_TAGGED, Word, __VA_ARGS__) } while (0)
 #define TALLY_ROOT_AS(Type, ...) do { TALLY__EACH(TALLY__ROOT_AS, Type, __VA_ARGS__) } while (0)
 #define TALLY_ROOT_WITH(meta, ...) do { TALLY__EACH(TALLY__ROOT_WITH, meta, __VA_ARGS__) } while (0)

@@ -9,6 +9,7 @@
 //! ; ZEAL: no                        too long, or too deep, for an epoch at every safepoint
 //! ; LINKED-ONLY: text               `tally run` refuses it so; an executable works
 //! ; PROMPT-REFUSED: text            the same under the prompt plan alone; executables are not made then
+//! ; WRITTEN ROOTS: reason           its roots cannot be inferred instead
 //! ; REFUSED: text                   it is refused with exit status 2, and the message holds this
 //! ; WITHOUT mitigation at level: text     with this mitigation left out, what comes out holds this (or this|or this): the program's
 //!                                   output, `status N`, `signal`, or what is said while it is compiled
@@ -16,7 +17,8 @@
 //!
 //! A right program runs under `tally run` with tiny epochs and a leak check at every level and under either plan, under
 //! zeal at two, and as an executable at two, again under either plan; and under the prompt plan with other counts saved
-//! than its level saves; every level with every choice of savings: `TALLY_HAZARD_MATRIX=1`. That all of them survive is
+//! than its level saves. In one of these ways, chosen by its name, it runs without the roots that it writes, which are inferred then.
+//! Every level with every choice of savings, and all ways with inferred roots: `TALLY_HAZARD_MATRIX=1`. That all of them survive is
 //! scenario 176.
 
 mod program;
@@ -36,8 +38,11 @@ pub fn trials() -> Vec<Trial> {
     situations.retain(|situation| situation.name() != NO_PROGRAM && !situation.file.ends_with("native.c"));
     let trials = situations.into_iter().flat_map(|situation| {
         let survived = situation.clone();
-        let survives =
-            trial(format!("hazards::{}::is_survived", situation.name()), move || Program::read(&survived).check_runs());
+        let survives = trial(format!("hazards::{}::is_survived", situation.name()), move || {
+            let program = Program::read(&survived);
+            program.check_runs()?;
+            program.check_inferred()
+        });
         let has_mitigation = situation.told().any(|(keyword, _)| keyword.starts_with("WITHOUT "));
         let shows = has_mitigation.then(|| {
             trial(format!("hazards::{}::shows_without_its_mitigation", situation.name()), move || {

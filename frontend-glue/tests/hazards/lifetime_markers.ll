@@ -1,6 +1,7 @@
 ; Hazard: lifetime markers of roots: LLVM then gives a root and a buffer one stack slot, and the collector reads the buffer.
 ; The address of the root escapes, so that it is named at every call. Without the mitigation a misaligned address in the heap is counted.
 ; WITHOUT lifetime-markers at 2: signal
+; WRITTEN ROOTS: a variable whose address is taken holds a pointer into an object
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)
 declare void @churn()

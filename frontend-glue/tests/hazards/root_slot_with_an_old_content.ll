@@ -2,6 +2,7 @@
 ; scenarios 163, 184.
 ; Without the null at the entry the collector counts a misaligned address in the heap.
 ; WITHOUT empty-roots at 0: signal
+; WRITTEN ROOTS: a variable holds a pointer into an object
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)
 declare void @churn()

@@ -1,5 +1,6 @@
 ; Hazard: behind the second return of setjmp LLVM takes what a variable held before the call for what it holds: a root that was
 ; stored to in between is read as it was, and its old object may be dead.
+; WRITTEN ROOTS: after longjmp a variable that is no root has no defined value
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)
 declare void @churn()

@@ -2,6 +2,7 @@
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost
+; WRITTEN ROOTS: vectors of references
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)
 declare void @churn()

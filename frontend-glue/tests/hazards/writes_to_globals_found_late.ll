@@ -1,5 +1,6 @@
 ; Hazard: in functions that never run, writes turn out to go to null once a local variable is seen through, or, where no way leads, to
 ; places of globals that cannot be roots. A root at such an address would be read at every epoch.
+; WRITTEN ROOTS: a descriptor that is loaded from a variable turns out to be null
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare void @tally_gcwrite_i64(i64, ptr, ptr)

@@ -16,6 +16,9 @@ const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 /// The same program without barriers, once: its code differs in nothing else.
 const TRACE: [&str; 2] = ["--plan", "trace"];
 
+/// Without the roots of plain references that the program writes: every pointer gets those that it needs.
+const INFERRED: [&str; 2] = ["--roots", "auto"];
+
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
 /// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
 const SAVINGS: [&str; 13] = {
@@ -38,6 +41,9 @@ pub struct Program {
     linked_only: Option<String>,
     /// What is said under the prompt plan, if it is refused there alone.
     prompt_refused: Option<String>,
+    /// Why roots cannot be inferred in place of the written ones, if they cannot.
+    written: Option<String>,
+    text: String,
 }
 
 /// `; WITHOUT mitigation at level: text`
@@ -70,6 +76,8 @@ impl Program {
             refused: one("REFUSED"),
             linked_only: one("LINKED-ONLY"),
             prompt_refused: one("PROMPT-REFUSED"),
+            written: one("WRITTEN ROOTS"),
+            text: situation.text.clone(),
         }
     }
 
@@ -120,11 +128,44 @@ impl Program {
         Ok(())
     }
 
+    /// With inferred roots in place of the written ones of plain references: under one plan, at one level, with tiny epochs or
+    /// under zeal, all chosen by the program's name; every way with `TALLY_HAZARD_MATRIX`.
+    pub fn check_inferred(&self) -> Result<(), String> {
+        let is_run = self.written.is_none() && self.refused.is_none() && self.linked_only.is_none();
+        if !is_run {
+            return Ok(());
+        }
+        let is_root = |line: &&str| line.contains("call void @llvm.gcroot(") && line.contains("ptr null)");
+        let without: String = self.text.lines().filter(|line| !is_root(line)).map(|line| format!("{line}\n")).collect();
+        let folder = Folder::compiling_once(&[("without_roots.ll", &without)]);
+        let others: Vec<&str> = self.others.iter().map(|file| file.to_str().unwrap()).collect();
+        let levels = TWO_LEVELS.into_iter().filter(|level| self.levels.iter().any(|other| other == level));
+        let mut ways: Vec<[&[&str]; 3]> = Vec::new();
+        let plans: [&[&str]; 3] = [&[], &TRACE, &PROMPT];
+        let levels: Vec<[&str; 2]> = levels.map(|level| ["--opt", level]).collect();
+        for plan in plans.into_iter().take(if self.prompt_refused.is_some() { 2 } else { 3 }) {
+            for level in &levels {
+                ways.push([plan, level, &["--leak-check", "--epoch-bytes", TINY_EPOCHS]]);
+                ways.extend(self.zeal.then_some([plan, level, &["--zeal"][..]]));
+            }
+        }
+        let turn = self.of_name() % ways.len();
+        let all = std::env::var_os("TALLY_HAZARD_MATRIX").is_some();
+        for (_, way) in ways.iter().enumerate().filter(|(place, _)| all || *place == turn) {
+            let words = [&["run", "without_roots.ll"], &INFERRED[..], &way.concat(), &others].concat();
+            check(&format!("{way:?} without roots"), &folder.tally_with(&FEW_BOXES, &words), None)?;
+        }
+        Ok(())
+    }
+
+    fn of_name(&self) -> usize {
+        self.name.bytes().map(usize::from).sum()
+    }
+
     fn savings(&self, place: usize) -> Vec<&'static str> {
-        let of_name = self.name.bytes().map(usize::from).sum::<usize>();
         match std::env::var_os("TALLY_HAZARD_MATRIX") {
             Some(_) => SAVINGS.to_vec(),
-            None => vec![SAVINGS[(of_name + place) % SAVINGS.len()]],
+            None => vec![SAVINGS[(self.of_name() + place) % SAVINGS.len()]],
         }
     }
 
