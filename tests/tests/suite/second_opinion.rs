@@ -24,8 +24,16 @@ const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
 const SAVED: [&str; 2] = ["--save-counts", "moves,lazy-roots,quiet-calls,leaf-calls,last-use,owned-results,postponed"];
 
 /// Examples that use services, which the shadow build's allocator has none of.
-const WITH_SERVICES: [&str; 6] =
-    ["finalizers", "generators", "native_handles", "prompt_files", "scheduler", "weak_cache"];
+const WITH_SERVICES: [&str; 8] = [
+    "closed_coroutines",
+    "finalizers",
+    "generators",
+    "native_handles",
+    "prompt_files",
+    "scheduler",
+    "services",
+    "weak_cache",
+];
 
 /// Hazards that have no shadow build, and why.
 const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 17] = [
