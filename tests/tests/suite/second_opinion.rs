@@ -36,7 +36,7 @@ const WITH_SERVICES: [&str; 8] = [
 ];
 
 /// Hazards that have no shadow build, and why.
-const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 17] = [
+const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 18] = [
     ("bundles_that_are_kept", "calls become invokes, and LLVM makes no code of invokes with such bundles"),
     (
         "calls_that_promise_too_much",
@@ -60,6 +60,7 @@ const NOT_OVER_A_SHADOW_STACK: [(&str, &str); 17] = [
     ("stack_probes_of_odd_sizes", "LLVM cannot read the sizes, which only Tally takes back"),
     ("typed_references_written_several_at_once", "only Tally finds the roots of typed references"),
     ("types_described_in_metadata", "only Tally makes descriptors of the descriptions"),
+    ("volatile_stores_to_roots", "only Tally finds the roots of typed references"),
 ];
 
 /// Runs jobs, which share some modules, on all processors and lists what failed.
