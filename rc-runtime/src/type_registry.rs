@@ -366,6 +366,11 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         Reading::Masked { mask, pattern, pointer } => (mask, pattern, pointer),
         Reading::Plain | Reading::Traced(_) => (0, 0, u64::MAX),
     };
+    let mut fixed = SmallVec::from_slice(descriptor.fixed_entries());
+    let mut element = SmallVec::from_slice(descriptor.element_entries());
+    for entry in fixed.iter_mut().chain(&mut element) {
+        *entry = offset_of_entry(*entry);
+    }
     let has_references = by_function || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
@@ -387,8 +392,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         fixed_cell,
         bump_cell: if bumps { fixed_cell } else { NO_BUMP },
         reading,
-        fixed: descriptor.fixed_entries().iter().copied().map(offset_of_entry).collect(),
-        element: descriptor.element_entries().iter().copied().map(offset_of_entry).collect(),
+        fixed,
+        element,
         entries,
         size: descriptor.size,
         stride: descriptor.stride,

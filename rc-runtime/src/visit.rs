@@ -13,7 +13,7 @@ use crate::descriptor::{PLAIN_REFERENCE, TraceFunction, is_plain_entry, offset_o
 use crate::memory::list::List;
 use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::type_registry::{Pairs, Reading, Tagging, Tracer, TypeInfo};
+use crate::type_registry::{Reading, Tagging, Tracer, TypeInfo};
 use std::ffi::c_void;
 
 /// Which part of an object is meant.
@@ -204,7 +204,9 @@ impl TypeInfo {
     #[inline(never)]
     fn for_each_reference_of_any_shape(&self, object: ObjectRef, part: Part, visit: &mut dyn FnMut(ObjectRef)) {
         if let Reading::Traced(tracer) = self.reading {
-            return self.for_each_reference_traced(tracer, object, part, visit);
+            let (fixed, first, last) = self.bounds(object, part);
+            let elements = object.address() + self.size + first * self.stride;
+            return self.read_images(tracer, fixed.then(|| object.address()), (elements, last - first), visit);
         }
         self.for_each_slot(object, part, |slot| {
             // SAFETY: [HEADER] a word of a field of that type.
@@ -214,41 +216,23 @@ impl TypeInfo {
         });
     }
 
-    #[inline(never)]
-    fn for_each_reference_traced(
-        &self,
-        tracer: Tracer,
-        object: ObjectRef,
-        part: Part,
-        mut visit: &mut dyn FnMut(ObjectRef),
-    ) {
-        let (fixed, first, last) = self.bounds(object, part);
-        if fixed {
-            self.read_fixed_image(tracer, object.address(), &mut visit);
-        }
-        for element in first..last {
-            self.read_element_image(tracer, object.address() + self.size + element * self.stride, &mut visit);
-        }
-    }
-
     /// Calls `visit` with the references in those parts of a traced object that lie at the payload's `bytes`: the fixed part if
     /// they begin there, and the elements they touch.
     pub(crate) fn for_each_reference_near(
         &self,
         object: ObjectRef,
         bytes: std::ops::Range<u64>,
-        mut visit: impl FnMut(ObjectRef),
+        visit: &mut dyn FnMut(ObjectRef),
     ) {
         let Reading::Traced(tracer) = self.reading else { unreachable!("`{}` is not read by images", self.name) };
-        if bytes.start < self.size {
-            self.read_fixed_image(tracer, object.address(), &mut visit);
-        }
+        let fixed = (bytes.start < self.size).then(|| object.address());
+        let mut elements = (object.address() + self.size, 0);
         if self.tail_refers && bytes.end > self.size {
             let first = bytes.start.saturating_sub(self.size) / self.stride;
-            for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
-                self.read_element_image(tracer, object.address() + self.size + element * self.stride, &mut visit);
-            }
+            let last = (bytes.end - self.size).div_ceil(self.stride).min(self.length(object));
+            elements = (elements.0 + first * self.stride, last.saturating_sub(first));
         }
+        self.read_images(tracer, fixed, elements, visit);
     }
 
     /// Calls `visit` with the reference slots among the payload's `bytes`: between them may lie words that are none. Only for
@@ -357,14 +341,9 @@ impl TypeInfo {
             return;
         };
         let (fixed, first, last) = self.bounds(object, part);
-        let mut at = snapshot.as_ptr() as u64;
-        if fixed {
-            self.read_fixed_image(tracer, at, &mut visit);
-            at += self.size.div_ceil(8) * 8;
-        }
-        for element in 0..last - first {
-            self.read_element_image(tracer, at + element * self.stride, &mut visit);
-        }
+        let words = snapshot.as_ptr() as u64;
+        let elements = words + if fixed { self.size.div_ceil(8) * 8 } else { 0 };
+        self.read_images(tracer, fixed.then_some(words), (elements, last - first), &mut visit);
     }
 
     /// Whether two such slots outside the heap are known to hold the same references: their words are equal, and their
@@ -413,20 +392,33 @@ impl TypeInfo {
     /// Finds the references in the words of a fixed part that stand at `words`.
     #[inline(always)]
     fn read_fixed_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
-        match tracer {
-            Tracer::Pairs(pairs) => read_pairs(pairs, words, &self.fixed, visit),
-            Tracer::Function(trace) => self.call_trace(trace, words, self.size.div_ceil(8), visit),
-            Tracer::Mixed(tagging) => read_mixed(tagging, words, self.entries.as_ref().map(|it| &*it.fixed), visit),
+        let entries = self.entries.as_ref().map_or(&*self.fixed, |entries| &entries.fixed);
+        match tracer.tagging() {
+            Ok(tagging) => read_image(tagging, words, entries, visit),
+            Err(trace) => self.call_trace(trace, words, self.size.div_ceil(8), visit),
         }
     }
 
-    /// The same of an element.
-    #[inline(always)]
-    fn read_element_image<F: FnMut(ObjectRef)>(&self, tracer: Tracer, words: u64, visit: &mut F) {
-        match tracer {
-            Tracer::Pairs(pairs) => read_pairs(pairs, words, &self.element, visit),
-            Tracer::Function(trace) => self.call_trace(trace, words, self.stride / 8, visit),
-            Tracer::Mixed(tagging) => read_mixed(tagging, words, self.entries.as_ref().map(|it| &*it.element), visit),
+    /// Finds the references in the words of a fixed part, if one stands somewhere, and in those of elements, one behind the other:
+    /// where the first stands, and how many they are.
+    #[inline(never)]
+    fn read_images(
+        &self,
+        tracer: Tracer,
+        fixed: Option<u64>,
+        (elements, count): (u64, u64),
+        mut visit: &mut dyn FnMut(ObjectRef),
+    ) {
+        if let Some(words) = fixed {
+            self.read_fixed_image(tracer, words, &mut visit);
+        }
+        let entries = self.entries.as_ref().map_or(&*self.element, |entries| &entries.element);
+        let tagging = tracer.tagging();
+        for words in (0..count).map(|element| elements + element * self.stride) {
+            match tagging {
+                Ok(tagging) => read_image(tagging, words, entries, &mut visit),
+                Err(trace) => self.call_trace(trace, words, self.stride / 8, &mut visit),
+            }
         }
     }
 
@@ -446,35 +438,30 @@ impl TypeInfo {
     }
 }
 
-/// Finds the references of pairs in an image that stands at `words`.
+/// Finds the references in an image that stands at `words`, in the fields that the entries of a list name.
 #[inline(always)]
-fn read_pairs<F: FnMut(ObjectRef)>(pairs: Pairs, words: u64, offsets: &[u32], visit: &mut F) {
-    for &offset in offsets {
-        // SAFETY: [HEADER] a pair of such an image.
-        let address = unsafe { pairs.address_at(words + u64::from(offset)) };
-        // SAFETY: [HEADER] a reference, as its tag says.
-        if let Some(target) = unsafe { ObjectRef::of_word(address) } {
-            visit(target);
-        }
-    }
-}
-
-/// The same of a mixed type, whose entries say which words are plain references.
-#[inline(never)]
-fn read_mixed(tagging: Tagging, words: u64, entries: Option<&[u32]>, visit: &mut dyn FnMut(ObjectRef)) {
-    let tagged = tagging.of_field();
-    for &entry in entries.unwrap_or_default() {
-        let at = words + u64::from(offset_of_entry(entry));
-        let reading = if is_plain_entry(entry) { Reading::Plain } else { tagged };
-        let address = match reading {
+fn read_image<F: FnMut(ObjectRef)>(tagging: Tagging, words: u64, entries: &[u32], visit: &mut F) {
+    for &entry in entries {
+        let address = match tagging {
             // SAFETY: [HEADER] a pair of such an image.
-            Reading::Traced(Tracer::Pairs(pairs)) => unsafe { pairs.address_at(at) },
+            Tagging::Pairs(pairs) if !is_plain_entry(entry) => unsafe { pairs.address_at(words + u64::from(entry)) },
             // SAFETY: [HEADER] a word of such an image.
-            reading => reading.address_in(unsafe { Slot::from_address(at) }.read()),
+            _ => unsafe { address_in_word(tagging, words, entry) },
         };
         // SAFETY: [HEADER] a reference, as its field is read.
         if let Some(target) = unsafe { ObjectRef::of_word(address) } {
             visit(target);
         }
     }
+}
+
+/// The address in the word of a mixed type that an entry names, in an image that stands at `words`; 0 if that is no reference by itself.
+///
+/// # Safety
+/// The word may be read. `[HEADER]`
+#[inline(never)]
+unsafe fn address_in_word(tagging: Tagging, words: u64, entry: u32) -> u64 {
+    let reading = if is_plain_entry(entry) { Reading::Plain } else { tagging.of_field() };
+    // SAFETY: by the caller's promise.
+    reading.address_in(unsafe { Slot::from_address(words + u64::from(offset_of_entry(entry))) }.read())
 }

@@ -9,6 +9,7 @@ mod control;
 mod coroutines;
 mod data_arrays;
 mod ephemerons;
+mod every_heap;
 mod evidence;
 mod finalizers;
 mod fork;

@@ -1,11 +1,11 @@
 //! Plain references beside words and pairs that have tags, in one type: each field is read as the descriptor says of that one.
 
+use crate::every_heap::{in_every_heap, leaf, options_of_every_heap};
 use tally_collector::Mutator;
+use tally_heap::ObjectRef;
 use tally_heap::descriptor::{PLAIN_REFERENCE as PLAIN, SlotKind, TypeDescriptor};
-use tally_heap::plan::Plan;
 use tally_heap::services::weak::WeakKind;
-use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::{new_mutator, nothing_is_left, type_of};
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// A pair holds a reference if this bit of its tag is set.
 const COLLECTABLE: u64 = 0x40;
@@ -36,7 +36,6 @@ static MANY_BEFORE: TypeDescriptor = pairs(
 );
 static MANY_WORDS: TypeDescriptor =
     boxed(TypeDescriptor::plain(c"ManyWords", 16, &[PLAIN]).with_tail(8, 32, &[PLAIN, 8, 24 | PLAIN]));
-static LEAF: TypeDescriptor = TypeDescriptor::plain(c"Leaf", 16, &[]);
 
 /// Where the tags of a type are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,14 +45,6 @@ enum Tags {
     Inside,
 }
 
-fn options(plan: Plan) -> impl Iterator<Item = HeapOptions> {
-    let of = HeapOptions { plan, ..HeapOptions::default() };
-    let counts = HeapOptions { mark_ns: 0, ..of.clone() };
-    let sliced = HeapOptions { slice_units: Some(60), pause_goal_ns: Some(1_000_000), ..of.clone() };
-    let zeal = HeapOptions { zeal: true, ..of.clone() };
-    [of, counts, sliced, zeal].into_iter()
-}
-
 /// In a heap of each kind, for each place of tags: `situation(heap, fixed fields, array of such, where tags are)`.
 fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], Tags)) {
     let all = [
@@ -61,15 +52,8 @@ fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], Tags))
         ([&BEFORE, &MANY_BEFORE], Tags::Before),
         ([&WORDS, &MANY_WORDS], Tags::Inside),
     ];
-    for options in Plan::ALL.into_iter().flat_map(options) {
-        for (types, tags) in all {
-            let said = format!("{options:?}, tags: {tags:?}");
-            let mut m = new_mutator(options.clone()).expect("room");
-            situation(&mut m, types, tags);
-            m.collect();
-            m.verify().unwrap_or_else(|violation| panic!("{said}: {violation}"));
-            nothing_is_left(&mut m);
-        }
+    for (types, tags) in all {
+        in_every_heap(|m| situation(m, types, tags));
     }
 }
 
@@ -82,10 +66,6 @@ fn write(m: &mut Mutator, object: ObjectRef, at: u64, address: u64, refers: bool
         Tags::Inside => return m.write(object, object.slot(at), if refers { address | BOX_PATTERN } else { address }),
     };
     m.heap().write_pair(object, object.slot(at), pair);
-}
-
-fn leaf(m: &mut Mutator) -> ObjectRef {
-    m.allocate(type_of(&LEAF)).expect("room")
 }
 
 #[test]
@@ -231,7 +211,7 @@ fn values_of_ephemerons_in_fields_of_both_kinds_go_with_their_key() {
     static PAIRS: TypeDescriptor =
         pairs(TypeDescriptor::plain(c"KeyedPairs", 32, &[PLAIN, 8]), SlotKind::TagBehind).ephemeron();
     static BOXES: TypeDescriptor = boxed(TypeDescriptor::plain(c"KeyedBoxes", 32, &[PLAIN, 8])).ephemeron();
-    for options in Plan::ALL.into_iter().flat_map(options) {
+    for options in options_of_every_heap() {
         for (of, tags) in [(&PAIRS, Tags::Behind), (&BOXES, Tags::Inside)] {
             for ages in 0..3 {
                 let mut m = new_mutator(options.clone()).expect("room");

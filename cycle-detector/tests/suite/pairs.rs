@@ -1,10 +1,10 @@
 //! Pairs of a tag and a word that descriptors describe: what a tag says is believed, and what it does not say is no reference.
 
+use crate::every_heap::{in_every_heap, leaf};
 use tally_collector::Mutator;
+use tally_heap::ObjectRef;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
-use tally_heap::plan::Plan;
-use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::{new_mutator, nothing_is_left, type_of};
+use tally_kit::nodes::type_of;
 
 /// A tag is a reference's if this bit is set.
 const COLLECTABLE: u64 = 0x40;
@@ -24,27 +24,11 @@ static MANY_BEHIND: TypeDescriptor = TypeDescriptor::plain(c"ManyBehind", 8, &[]
     COLLECTABLE,
     u64::MAX,
 );
-static LEAF: TypeDescriptor = TypeDescriptor::plain(c"Leaf", 16, &[]);
-
-fn options(plan: Plan) -> impl Iterator<Item = HeapOptions> {
-    let of = HeapOptions { plan, ..HeapOptions::default() };
-    let counts = HeapOptions { mark_ns: 0, ..of.clone() };
-    let sliced = HeapOptions { slice_units: Some(60), pause_goal_ns: Some(1_000_000), ..of.clone() };
-    let zeal = HeapOptions { zeal: true, ..of.clone() };
-    [of, counts, sliced, zeal].into_iter()
-}
 
 /// In a heap of each kind, for tags before and behind: `situation(heap, fixed pairs, array of pairs, is behind)`.
 fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], bool)) {
-    for options in Plan::ALL.into_iter().flat_map(options) {
-        for (types, is_behind) in [([&BEFORE, &MANY_BEFORE], false), ([&BEHIND, &MANY_BEHIND], true)] {
-            let said = format!("{options:?}, behind: {is_behind}");
-            let mut m = new_mutator(options.clone()).expect("room");
-            situation(&mut m, types, is_behind);
-            m.collect();
-            m.verify().unwrap_or_else(|violation| panic!("{said}: {violation}"));
-            nothing_is_left(&mut m);
-        }
+    for (types, is_behind) in [([&BEFORE, &MANY_BEFORE], false), ([&BEHIND, &MANY_BEHIND], true)] {
+        in_every_heap(|m| situation(m, types, is_behind));
     }
 }
 
@@ -52,10 +36,6 @@ fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], bool))
 fn write(m: &mut Mutator, object: ObjectRef, at: u64, (tag, word): (u64, u64), is_behind: bool) {
     let pair = if is_behind { [word, tag] } else { [tag, word] };
     m.heap().write_pair(object, object.slot(at), pair);
-}
-
-fn leaf(m: &mut Mutator) -> ObjectRef {
-    m.allocate(type_of(&LEAF)).expect("room")
 }
 
 #[test]

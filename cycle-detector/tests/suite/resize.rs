@@ -1,5 +1,6 @@
 //! Storage that gets another number of elements, under all plans: its elements stay, what goes is released, and counts are right.
 
+use crate::every_heap::in_every_heap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
@@ -22,26 +23,6 @@ static PAIRS: TypeDescriptor = TypeDescriptor::plain(c"Pairs", 16, &[0]).with_ta
 static TAGGED: TypeDescriptor =
     TypeDescriptor::plain(c"Tagged", 8, &[]).with_tail(0, 8, &[0]).tagged(SlotKind::Tagged, 3, 1, !7);
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[]);
-
-fn options(plan: Plan) -> impl Iterator<Item = HeapOptions> {
-    let of = HeapOptions { plan, ..HeapOptions::default() };
-    let counts = HeapOptions { mark_ns: 0, ..of.clone() };
-    let marks = HeapOptions { mark_ns: u64::MAX, ..of.clone() };
-    let sliced = HeapOptions { slice_units: Some(60), pause_goal_ns: Some(1_000_000), ..of.clone() };
-    let zeal = HeapOptions { zeal: true, ..of.clone() };
-    [of, counts, marks, sliced, zeal].into_iter()
-}
-
-fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
-    for options in Plan::ALL.into_iter().flat_map(options) {
-        let said = format!("{options:?}");
-        let mut m = new_mutator(options).expect("room");
-        situation(&mut m);
-        m.collect();
-        m.verify().unwrap_or_else(|violation| panic!("{said}: {violation}"));
-        nothing_is_left(&mut m);
-    }
-}
 
 /// How a kind of storage is laid out, and how its words say that they are references.
 #[derive(Clone, Copy)]
@@ -98,7 +79,7 @@ fn resize(m: &mut Mutator, owner: ObjectRef, length: u64) {
 #[test]
 fn an_array_grows_from_nothing_to_a_large_one() {
     for layout in LAYOUTS {
-        for_all_heaps(|m| {
+        in_every_heap(|m| {
             let owner = owner_of(m, layout, 0);
             let (mut length, most) = (0, if m.heap().options().zeal { 300 } else { 6000 });
             for number in 0..most {
@@ -127,7 +108,7 @@ fn an_array_grows_from_nothing_to_a_large_one() {
 #[test]
 fn what_a_shorter_array_has_no_place_for_dies() {
     for layout in LAYOUTS {
-        for_all_heaps(|m| {
+        in_every_heap(|m| {
             for (before, after) in [(10, 9), (10, 3), (100, 0), (3000, 2999), (5000, 4), (5000, 2600)] {
                 if m.heap().options().zeal && before > 100 {
                     continue;
@@ -157,7 +138,7 @@ fn what_a_shorter_array_has_no_place_for_dies() {
 #[test]
 fn storage_that_something_else_holds_keeps_its_elements_alive() {
     for layout in LAYOUTS {
-        for_all_heaps(|m| {
+        in_every_heap(|m| {
             let owner = owner_of(m, layout, 40);
             let items: Vec<_> = (0..40).map(|place| put(m, owner, layout, place, place)).collect();
             let old = storage(owner);
@@ -177,7 +158,7 @@ fn storage_that_something_else_holds_keeps_its_elements_alive() {
 /// A handle counts from the next safepoint on, and an allocation that has a cell at hand is none.
 #[test]
 fn storage_that_a_new_handle_holds_keeps_its_elements() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = owner_of(m, LAYOUTS[0], 4);
         let item = put(m, owner, LAYOUTS[0], 0, 1);
         for length in [9, 40] {
@@ -197,7 +178,7 @@ fn storage_that_a_new_handle_holds_keeps_its_elements() {
 /// The references before the elements go along, and a number between them.
 #[test]
 fn the_fixed_part_goes_along() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = owner_of(m, LAYOUTS[1], 4);
         let first = m.allocate(type_of(&ITEM)).expect("room");
         let array = storage(owner);
@@ -212,7 +193,7 @@ fn the_fixed_part_goes_along() {
 
 #[test]
 fn bytes_grow_in_place_while_nothing_is_made_behind_them() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = owner_of(m, Layout { of: &BYTES, first: 8, stride: 1, tag: 0 }, 8);
         let first = storage(owner);
         first.slot(8).store(0x0063_6261);
@@ -231,7 +212,7 @@ fn bytes_grow_in_place_while_nothing_is_made_behind_them() {
 
 #[test]
 fn the_reference_of_a_tagged_field_keeps_its_tag() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = m.allocate(type_of(&TAGGED_OWNER)).expect("room");
         m.push_root(Some(owner));
         let array = m.allocate_array(type_of(&ARRAY), 2).expect("room");
@@ -266,7 +247,7 @@ fn elements_take_their_counts_along() {
 #[test]
 fn a_ring_through_replaced_storage_is_collected() {
     for layout in LAYOUTS {
-        for_all_heaps(|m| {
+        in_every_heap(|m| {
             let owner = owner_of(m, layout, 4);
             let item = put(m, owner, layout, 0, 1);
             m.write(item, item.slot(0), owner.address());
@@ -298,7 +279,7 @@ fn halve(m: &mut Mutator, owner: ObjectRef, layout: Layout, length: u64) {
 #[test]
 fn elements_that_a_rehash_leaves_out_die_and_the_others_live() {
     for layout in LAYOUTS {
-        for_all_heaps(|m| {
+        in_every_heap(|m| {
             for (before, after) in [(10, 5), (10, 20), (100, 4000), (4000, 2000)] {
                 if m.heap().options().zeal && before > 100 {
                     continue;
@@ -354,7 +335,7 @@ fn storage_that_a_finalizer_replaces_meanwhile_is_resized_in_its_place() {
     }
     // SAFETY: it takes any object.
     static DYING: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Dying", 16, &[]).finalized(replace) };
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = owner_of(m, LAYOUTS[0], 3);
         let _ = put(m, owner, LAYOUTS[0], 0, 1);
         let dying = m.allocate(type_of(&DYING)).expect("room");
@@ -380,7 +361,7 @@ fn storage_that_cannot_be_replaced_is_refused() {
     // SAFETY: it takes any object.
     static CLOSED: TypeDescriptor =
         unsafe { TypeDescriptor::plain(c"Closed", 8, &[]).with_tail(0, 8, &[0]).finalized(ends) };
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let owner = owner_of(m, LAYOUTS[0], 3);
         let weak = m.heap().new_weak(Some(storage(owner))).expect("room");
         m.push_root(Some(weak));

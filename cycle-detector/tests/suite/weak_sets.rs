@@ -1,11 +1,11 @@
 //! Weak sets under all plans: members go when they die, before their finalizers run, and no word outlives its object.
 
+use crate::every_heap::{in_every_heap, options_of_every_heap};
 use std::collections::HashMap;
 use tally_collector::Mutator;
+use tally_heap::ObjectRef;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
-use tally_heap::{HeapOptions, ObjectRef};
 use tally_kit::nodes::{in_finalizer, new_mutator, nothing_is_left, type_of};
 
 /// A field, a hash, a number.
@@ -13,25 +13,6 @@ static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 24, &[0]);
 static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 20_000, &[0]);
 const HASH: u64 = 8;
 const NUMBER: u64 = 16;
-
-fn options(plan: Plan) -> impl Iterator<Item = HeapOptions> {
-    let of = HeapOptions { plan, ..HeapOptions::default() };
-    let marks = HeapOptions { mark_ns: u64::MAX, ..of.clone() };
-    let sliced = HeapOptions { slice_units: Some(60), pause_goal_ns: Some(1_000_000), ..of.clone() };
-    let zeal = HeapOptions { zeal: true, ..of.clone() };
-    [of, marks, sliced, zeal].into_iter()
-}
-
-fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
-    for options in Plan::ALL.into_iter().flat_map(options) {
-        let said = format!("{options:?}");
-        let mut m = new_mutator(options).expect("room");
-        situation(&mut m);
-        m.collect();
-        m.verify().unwrap_or_else(|violation| panic!("{said}: {violation}"));
-        nothing_is_left(&mut m);
-    }
-}
 
 /// A set in a root.
 fn set(m: &mut Mutator) -> ObjectRef {
@@ -73,7 +54,7 @@ fn members(m: &mut Mutator, set: ObjectRef) -> Vec<u64> {
 
 #[test]
 fn a_member_is_found_while_something_else_holds_it() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let set = set(m);
         let (text, root) = add(m, set, 7, 1);
         let (other, _) = add(m, set, 7, 2);
@@ -90,7 +71,7 @@ fn a_member_is_found_while_something_else_holds_it() {
 
 #[test]
 fn members_die_young_mature_large_and_in_rings() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let set = set(m);
         let base = m.root_count();
         for number in 0..400 {
@@ -130,7 +111,7 @@ static KEPT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Kept", 24, &[0]).
 /// Lua 5.4: weak values go before finalizers run; one that comes back is in no table, and may be entered again.
 #[test]
 fn a_member_has_gone_when_its_finalizer_runs_and_may_be_added_again() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let set = set(m);
         m.push_root(None);
         let object = m.allocate(type_of(&KEPT)).expect("room");
@@ -148,7 +129,7 @@ fn a_member_has_gone_when_its_finalizer_runs_and_may_be_added_again() {
 
 #[test]
 fn a_set_that_dies_lets_its_members_go() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let first = set(m);
         let place = RootIndex(m.root_count() - 1);
         let texts: Vec<ObjectRef> = (0..200).map(|number| add(m, first, number as u32, number).0).collect();
@@ -171,7 +152,7 @@ fn a_set_that_dies_lets_its_members_go() {
 /// A large set ends in slices; its members are in none from the moment at which it is known to be dead.
 #[test]
 fn members_of_a_set_that_ends_in_slices_may_be_added_to_another_at_once() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let first = set(m);
         let place = RootIndex(m.root_count() - 1);
         let texts: Vec<ObjectRef> = (0..2000).map(|number| add(m, first, number as u32, number).0).collect();
@@ -200,7 +181,7 @@ fn members_of_a_set_that_ends_in_slices_may_be_added_to_another_at_once() {
 /// Members, set and all die together.
 #[test]
 fn a_set_dies_with_its_members() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         for age in 0..3 {
             let base = m.root_count();
             let set = set(m);
@@ -221,7 +202,7 @@ fn a_set_dies_with_its_members() {
 /// No word may outlive its object, whatever the program has written over the hash.
 #[test]
 fn a_member_whose_hash_was_changed_goes_all_the_same() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let set = set(m);
         let roots: Vec<(ObjectRef, RootIndex)> = (0..50).map(|number| add(m, set, 3, number)).collect();
         for (text, root) in &roots {
@@ -235,7 +216,7 @@ fn a_member_whose_hash_was_changed_goes_all_the_same() {
 
 #[test]
 fn an_object_without_room_for_a_hash_is_refused() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let set = m.heap().new_weak_set(24).expect("room");
         m.push_root(Some(set));
         let text = m.allocate(type_of(&TEXT)).expect("room");
@@ -248,7 +229,7 @@ fn an_object_without_room_for_a_hash_is_refused() {
 /// epochs, marks and drains go on in slices.
 #[test]
 fn random_programs_find_what_a_map_finds() {
-    for (number, options) in Plan::ALL.into_iter().flat_map(options).enumerate() {
+    for (number, options) in options_of_every_heap().enumerate() {
         let said = format!("{options:?}");
         let mut m = new_mutator(options).expect("room");
         let mut state = 1 + number as u64;
@@ -303,7 +284,7 @@ fn random_programs_find_what_a_map_finds() {
 
 #[test]
 fn set_that_was_asked_last_is_forgotten_when_it_dies() {
-    for_all_heaps(|m| {
+    in_every_heap(|m| {
         let base = m.root_count();
         for number in 0..3 {
             let set = set(m);

@@ -65,6 +65,7 @@ impl Heap {
         });
         heap.large.owner = number;
         heap.prompt.begin(number, &heap.options);
+        heap.plan.prepare_deaths();
         heap.note_pause_goal(heap.options.pause_goal_ns.is_some());
         heap.note_what_yields();
         heap.context = &raw mut *heap.own_context;

@@ -61,6 +61,7 @@ pub use cells::CellSpace;
 use postponed::Postponed;
 pub use protected::Protected;
 pub use reclaim::Cascade;
+pub(super) use reclaim::prepare_deaths;
 
 use crate::object::ObjectRef;
 

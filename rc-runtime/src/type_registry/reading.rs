@@ -132,6 +132,18 @@ impl Pairs {
     }
 }
 
+impl Tracer {
+    /// Where the tags are, or the function that tells.
+    #[inline(always)]
+    pub(crate) fn tagging(self) -> Result<Tagging, TraceFunction> {
+        match self {
+            Tracer::Function(trace) => Err(trace),
+            Tracer::Pairs(pairs) => Ok(Tagging::Pairs(pairs)),
+            Tracer::Mixed(tagging) => Ok(tagging),
+        }
+    }
+}
+
 impl Tagging {
     /// How a field that has a tag is read.
     pub(crate) fn of_field(self) -> Reading {
@@ -186,10 +198,13 @@ impl Reading {
     /// The number by which compiled code compares readings.
     pub(super) fn number(self) -> u64 {
         match self {
-            // Writes of plain references do not ask for it.
-            Reading::Traced(Tracer::Mixed(tagging)) => tagging.of_field().number(),
-            Reading::Masked { mask, pattern, pointer } => word_reading::number(mask, pattern, pointer),
-            Reading::Traced(Tracer::Pairs(Pairs { mask, pattern, pointer, is_behind })) => {
+            // Of a mixed type that of its fields with tags: writes of plain references do not ask for it.
+            Reading::Masked { mask, pattern, pointer }
+            | Reading::Traced(Tracer::Mixed(Tagging::Words { mask, pattern, pointer })) => {
+                word_reading::number(mask, pattern, pointer)
+            }
+            Reading::Traced(Tracer::Pairs(pairs) | Tracer::Mixed(Tagging::Pairs(pairs))) => {
+                let Pairs { mask, pattern, pointer, is_behind } = pairs;
                 word_reading::number_of_pairs(mask, pattern, pointer, is_behind)
             }
             Reading::Plain | Reading::Traced(Tracer::Function(_)) => word_reading::NO_NUMBER,

@@ -36,17 +36,19 @@ use crate::object::prompt_flag;
 use crate::plan::prompt::release_stack::{ROOM, ReleaseStack};
 use crate::visit::Part;
 pub(super) use parked::Parked;
+use std::sync::OnceLock;
 
-/// Offsets 0, 8, 16 …: the fields of an object whose references were written to its front.
-static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
-    let mut offsets = [0; (LARGEST_CELL / 8) as usize];
-    let mut index = 0;
-    while index < offsets.len() {
-        offsets[index] = index as u32 * 8;
-        index += 1;
-    }
-    offsets
-};
+/// Offsets 0, 8, 16 …: the fields of an object whose references were written to its front. Made when a heap of this plan is, so that no
+/// executable has eight KiB of them, and no death needs memory.
+fn in_order() -> &'static [u32] {
+    static OFFSETS: OnceLock<Box<[u32]>> = OnceLock::new();
+    OFFSETS.get_or_init(|| (0..LARGEST_CELL as u32).step_by(8).collect())
+}
+
+/// Allocates what deaths need.
+pub(in crate::plan) fn prepare_deaths() {
+    in_order();
+}
 
 /// References of a waiting object that are put on the stack at once, at most.
 const AT_ONCE: usize = 32;
@@ -163,7 +165,7 @@ const _: () = assert!(LARGEST_CELL / 8 < 1 << 12 && ROOM < 1 << 8);
 impl Frame {
     fn of(object: ObjectRef) -> Frame {
         let (info, stamp) = (object.type_info(), object.stamp() as usize);
-        let fields = if info.fixed_only { info.fixed.as_slice() } else { &IN_ORDER };
+        let fields = if info.fixed_only { info.fixed.as_slice() } else { in_order() };
         Frame { fields: &fields[..stamp >> 12 & 0xfff], at: stamp & 0xfff, height: stamp >> 24 }
     }
 

@@ -29,7 +29,7 @@ impl Heap {
     pub(crate) fn release_elements_counted(&mut self, info: &TypeInfo, object: ObjectRef, bytes: Range<u64>) {
         if let Reading::Traced(_) = info.reading {
             let mut dropped = std::mem::take(&mut self.prompt.scratch);
-            info.for_each_reference_near(object, bytes, |target| dropped.push(target));
+            info.for_each_reference_near(object, bytes, &mut |target| dropped.push(target));
             dropped.drain(..).for_each(|target| self.decrement_exact(target));
             self.prompt.scratch = dropped;
             return;

@@ -2,7 +2,7 @@
 
 use crate::heap::{Heap, HeapOptions};
 use crate::memory::object_stack::ObjectStack;
-use crate::plan::Plan;
+use crate::plan::{Plan, prompt};
 use crate::report::statistics::Statistics;
 
 impl Heap {
@@ -63,6 +63,14 @@ impl Plan {
         match self {
             Plan::Deferred | Plan::Trace if options.list_entries_max.is_none() => ObjectStack::reserved(),
             Plan::Deferred | Plan::Prompt | Plan::Trace => ObjectStack::default(),
+        }
+    }
+
+    /// Allocates what a death may need, since objects die when no memory is left, too.
+    pub(crate) fn prepare_deaths(self) {
+        match self {
+            Plan::Deferred | Plan::Trace => {}
+            Plan::Prompt => prompt::prepare_deaths(),
         }
     }
 }

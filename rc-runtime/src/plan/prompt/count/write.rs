@@ -251,9 +251,9 @@ impl Heap {
     ) {
         let info = object.type_info();
         let mut old = std::mem::take(&mut self.prompt.scratch);
-        info.for_each_reference_near(object, bytes.clone(), |target| old.push(target));
+        info.for_each_reference_near(object, bytes.clone(), &mut |target| old.push(target));
         store();
-        info.for_each_reference_near(object, bytes, ObjectRef::increment_exact);
+        info.for_each_reference_near(object, bytes, &mut ObjectRef::increment_exact);
         old.drain(..).for_each(|target| self.decrement_exact(target));
         self.prompt.scratch = old;
     }

@@ -2,7 +2,7 @@
 
 use super::super::count::{FRESH, SETTLED};
 use super::super::{Bin, CellSpace};
-use super::{AT_ONCE, Cascade, DyingLarge, Frame, IN_ORDER, Step, reference_at};
+use super::{AT_ONCE, Cascade, DyingLarge, Frame, Step, in_order, reference_at};
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::BUFFERED;
@@ -278,7 +278,7 @@ impl Heap {
         let count = references.len();
         references.clear();
         self.prompt.scratch = references;
-        &IN_ORDER[..count]
+        &in_order()[..count]
     }
 
     /// Gives the memory of a dead object back, whose references are gone.
