@@ -116,7 +116,7 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
         builder,
         callees: Callees::of(module),
         references: References { every, plain_arguments: false },
-        tail_called: tail_called(module),
+        outliving_callers: outliving_callers(module),
         plan: setting.plan,
         findings: Vec::new(),
     };
@@ -160,8 +160,7 @@ struct Inference<'a> {
     builder: Builder,
     callees: Callees,
     references: References,
-    /// The functions whose callers may be gone while they run.
-    tail_called: HandleSet<Value>,
+    outliving_callers: HandleSet<Value>,
     plan: Plan,
     findings: Vec<Diagnostic>,
 }
@@ -180,7 +179,7 @@ impl Inference<'_> {
 
     fn function(&mut self, function: Value, written_null: &HandleSet<Value>) {
         self.touch_null(function, written_null);
-        self.references.plain_arguments = self.tail_called.contains(&function);
+        self.references.plain_arguments = self.outliving_callers.contains(&function);
         self.findings.extend(references::unsupported(self.name, self.references, function, self.has_barrier()));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
         self.findings.extend(typed_memory::separate(&self.builder, &self.callees, self.name, function));
@@ -236,12 +235,23 @@ impl Inference<'_> {
     }
 }
 
-/// The functions that guaranteed tail calls may call.
-fn tail_called(module: Module) -> HandleSet<Value> {
+/// The functions whose callers may be gone while they run: those that guaranteed tail calls may call, and those that may be entries
+/// of coroutines, where what enters is a switch that returns at the coroutine's first.
+fn outliving_callers(module: Module) -> HandleSet<Value> {
     let calls = module.functions().flat_map(|function| function.calls().collect::<Vec<_>>());
     let targets: Vec<Value> = calls.filter(|call| call.is_musttail()).map(|call| call.callee()).collect();
     if targets.iter().all(|target| target.is_function()) {
-        return targets.into_iter().collect();
+        return module.functions().filter(|&it| may_be_entry(it)).chain(targets).collect();
     }
     module.functions().filter(|function| function.has_body()).collect()
+}
+
+/// Whether a function has the type of a coroutine's entry, and somebody may hand its address over: its own module, or another one.
+fn may_be_entry(function: Value) -> bool {
+    let of = function.value_type();
+    let is_only_called = |user: Value| {
+        user.as_call().is_some_and(|call| call.callee() == function && !call.arguments().contains(&function))
+    };
+    let has_type = of.return_type().is_pointer() && matches!(of.parameters()[..], [only] if only.is_plain_pointer());
+    function.has_body() && has_type && !(function.is_internal() && function.users().all(is_only_called))
 }

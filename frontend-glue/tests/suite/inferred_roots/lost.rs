@@ -285,3 +285,56 @@ fn what_is_used_behind_the_second_return_of_setjmp_is_rooted_until_then() {
         prints(&folder, "twice.c", options, "15 0\n");
     }
 }
+
+/// A coroutine goes on after the switch that entered it has returned: nobody but itself has its argument. It is entered from another
+/// file, and from a table.
+const ENTERED: &str = r#"
+#include "n.h"
+TALLY_SHARED_TYPE(Node, next);
+void *entry(void *first);
+static void *other(void *first) {
+    REF(Node) node = (REF(Node))first;
+    tally_stack_switch(NULL, NULL);
+    long sum = node->value;
+    tally_stack_switch(NULL, NULL);
+    printf("%ld %ld\n", sum, node->value);
+    return NULL;
+}
+static void *(*const entries[])(void *) = {entry, other};
+static void begin(void *stack, long value) {
+    REF(Node) node = NEW(Node);
+    node->value = value;
+    tally_stack_switch(stack, (void *)node);
+}
+int main(void) {
+    for (long i = 0; i < 6; i++) {
+        REF(void) stack = (REF(void))tally_stack_new(entries[i % 2], 0);
+        begin((void *)stack, i);
+        for (long turn = 0; turn < 2; turn++) {
+            for (long n = 0; n < 500; n++) NEW(Node)->value = -1;
+            tally_collect();
+            tally_stack_switch((void *)stack, NULL);
+        }
+    }
+}
+"#;
+
+const ENTRY: &str = r#"
+#include "n.h"
+void *entry(void *first) {
+    REF(Node) node = (REF(Node))first;
+    tally_stack_switch(NULL, NULL);
+    tally_stack_switch(NULL, NULL);
+    printf("%ld\n", node->value);
+    return NULL;
+}
+"#;
+
+#[test]
+fn argument_of_a_coroutine_is_there_after_the_switch_that_handed_it_over_has_returned() {
+    let header = format!("{EITHER}{HEADER}");
+    for (header, options) in [(&header, &["--roots", "auto"][..]), (&typed(&header), &[])] {
+        let folder = Folder::with(&[("n.h", header), ("entered.c", ENTERED), ("entry.c", ENTRY)]);
+        prints(&folder, "entered.c", &[options, &["entry.c"]].concat(), "0\n1 1\n2\n3 3\n4\n5 5\n");
+    }
+}
