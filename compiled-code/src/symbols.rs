@@ -93,14 +93,14 @@ macro_rules! for_each_runtime_symbol {
             tally_zeal_here, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_zeal_write, "v(pplp)", leaf;
-            tally_zeal_pair, "v(pllp)", leaf;
+            tally_zeal_pair, "v(ppllp)", leaf;
             tally_zeal_store, "v(plp)", leaf;
             tally_zeal_store_part, "v(pllp)", leaf;
             tally_zeal_copy, "v(pplp)", leaf;
             tally_zeal_fill, "v(pllp)", leaf;
             tally_zeal_value, "v(pp)", leaf;
-            tally_zeal_words, "v(pplp)", leaf;
-            tally_zeal_word, "v(plp)", leaf;
+            tally_zeal_words, "v(ppplp)", leaf;
+            tally_zeal_word, "v(pplp)", leaf;
             tally_landed, "v()", leaf;
             tally_address_taken_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;

@@ -82,33 +82,33 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
     }
 }
 
-/// `void tally_zeal_words(const void *object, const uint64_t *words, uint64_t n, const tally_site *site)`: stops if
+/// `void tally_zeal_words(const void *object, const void *slot, const uint64_t *words, uint64_t n, const tally_site *site)`: stops if
 /// one of the words, which tally_copy_refs is about to write into `object`, refers to a dead object, or one of
 /// another thread's heap.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted; `words` names `n` readable words.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count: u64, site: *const Site) {
+pub unsafe extern "C" fn tally_zeal_words(object: u64, slot: u64, words: *const u64, count: u64, site: *const Site) {
     leaf!(tally_zeal_words);
     // SAFETY: by the caller's promise.
     let read = |index: u64| unsafe { words.wrapping_add(index as usize).read_unaligned() };
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.check_words(object, (0..count).map(read), unsafe { &*site });
+    unsafe { thread_heap() }.check_words(object, slot, (0..count).map(read), unsafe { &*site });
 }
 
-/// `void tally_zeal_word(const void *object, uint64_t word, const tally_site *site)`: the same check for a word that
+/// `void tally_zeal_word(const void *object, const void *slot, uint64_t word, const tally_site *site)`: the same check for a word that
 /// tally_gcwrite_i64 or tally_fill_refs is about to write.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Site) {
+pub unsafe extern "C" fn tally_zeal_word(object: u64, slot: u64, word: u64, site: *const Site) {
     leaf!(tally_zeal_word);
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.check_words(object, std::iter::once(word), unsafe { &*site });
+    unsafe { thread_heap() }.check_words(object, slot, std::iter::once(word), unsafe { &*site });
 }
 
 /// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless
@@ -124,17 +124,18 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
     unsafe { thread_heap() }.check_write(object, slot, words, unsafe { &*site });
 }
 
-/// `void tally_zeal_pair(const void *object, uint64_t first, uint64_t second, const tally_site *site)`: stops if the pair, which
-/// tally_write_pair is about to write into `object`, refers to a dead object, or one of another thread's heap.
+/// `void tally_zeal_pair(const void *object, const void *slot, uint64_t first, uint64_t second, const tally_site *site)`: stops
+/// if the pair, which tally_write_pair is about to write to `slot` in `object`, refers to a dead object, or one of another thread's
+/// heap, or if the object has no pair there.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_zeal_pair(object: u64, first: u64, second: u64, site: *const Site) {
+pub unsafe extern "C" fn tally_zeal_pair(object: u64, slot: u64, first: u64, second: u64, site: *const Site) {
     leaf!(tally_zeal_pair);
     // SAFETY: by the caller's promise.
     // SAFETY: [ALONE] borrowed for this statement alone.
-    unsafe { thread_heap() }.check_pair(object, [first, second], unsafe { &*site });
+    unsafe { thread_heap() }.check_pair(object, slot, [first, second], unsafe { &*site });
 }
 
 /// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be

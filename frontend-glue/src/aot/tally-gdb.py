@@ -114,9 +114,12 @@ def is_flexible(type):
 
 
 def shown(view, value):
-    """A field's value; what refers to an object by address and type."""
-    if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR and view.holds(int(value)):
+    """A field's value; what refers to an object by address and type, also in a struct that is a field."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_PTR and view.holds(int(value)):
         return view.short(int(value))
+    if kind.code == gdb.TYPE_CODE_STRUCT and all(field.name and hasattr(field, "bitpos") for field in kind.fields()):
+        return "{" + ", ".join("%s = %s" % (field.name, shown(view, value[field])) for field in kind.fields()) + "}"
     return value
 
 
@@ -147,6 +150,9 @@ def lookup(value):
     try:
         found = View().object(address)
     except gdb.error:
+        return None
+    if found and not is_pointer and found.name not in (kind.name, kind.tag, value.type.name):
+        # A struct at its beginning.
         return None
     return Printer(found, is_pointer) if found else None
 

@@ -200,7 +200,7 @@ impl Checks<'_> {
             }
             Callee::WriteWord => {
                 self.barrier(instruction, call.argument(1), call.argument(2), None);
-                self.written_word(instruction, call.argument(1), call.argument(0));
+                self.written_word(instruction, [call.argument(1), call.argument(2)], call.argument(0));
             }
             Callee::GcRead => self.access(instruction, call.argument(1)),
             Callee::Fill if !is_elsewhere(call.argument(0)) => {
@@ -227,26 +227,24 @@ impl Checks<'_> {
             Callee::Runtime(_) if matches!(call.callee().name().as_str(), "tally_copy_refs" | "tally_fill_refs") => {
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(call.argument(3)));
                 if call.callee().name() == "tally_fill_refs" {
-                    self.written_word(instruction, call.argument(0), call.argument(2));
+                    self.written_word(instruction, [call.argument(0), call.argument(1)], call.argument(2));
                 } else {
-                    self.insert(
-                        instruction,
-                        "tally_zeal_words",
-                        &[call.argument(0), call.argument(2), call.argument(3)],
-                    );
+                    self.insert(instruction, "tally_zeal_words", &call.arguments());
                 }
             }
             Callee::WritePair => {
                 let two = self.builder.i64(2);
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(two));
-                self.insert(instruction, "tally_zeal_pair", &[call.argument(0), call.argument(2), call.argument(3)]);
+                self.insert(instruction, "tally_zeal_pair", &call.arguments());
             }
             Callee::Runtime(_)
                 if matches!(call.callee().name().as_str(), "tally_write_open" | "tally_write_open_i64") =>
             {
                 self.barrier(instruction, call.argument(1), call.argument(2), None);
                 match call.argument(0) {
-                    word if !word.type_of().is_pointer() => self.written_word(instruction, call.argument(1), word),
+                    word if !word.type_of().is_pointer() => {
+                        self.written_word(instruction, [call.argument(1), call.argument(2)], word);
+                    }
                     value if !is_elsewhere(value) => self.insert(instruction, "tally_zeal_value", &[value]),
                     _ => {}
                 }
@@ -267,10 +265,10 @@ impl Checks<'_> {
         }
     }
 
-    /// A word, tagged or not, that the barrier is about to write to `object`. A constant is no object.
-    fn written_word(&mut self, instruction: Value, object: Value, word: Value) {
+    /// A word, tagged or not, that the barrier is about to write to a slot of an object. A constant is no object.
+    fn written_word(&mut self, instruction: Value, [object, slot]: [Value; 2], word: Value) {
         if !word.is_constant() {
-            self.insert(instruction, "tally_zeal_word", &[object, word]);
+            self.insert(instruction, "tally_zeal_word", &[object, slot, word]);
         }
     }
 

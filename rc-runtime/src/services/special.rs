@@ -272,9 +272,10 @@ pub struct Specials {
     map_number: u64,
     /// The weak sets, by number, from 1 on.
     pub(crate) sets: List<Option<ObjectRef>>,
-    /// The weak set that was asked last, and the weak map with weak keys, until they die: known to be of this heap by one comparison.
+    /// The weak set that was asked last, the weak map with weak keys, and that with weak values, until they die: known to be of this heap by one comparison.
     pub(crate) last_set: LastTable,
     pub(crate) last_map: LastTable,
+    pub(crate) last_map_of_values: LastTable,
     /// The work to do when the collector has returned.
     pub(crate) post_clear: PostClearQueue,
     /// There was a weak reference whose holder is told that it was cleared. Until then it is not asked which objects are found dead

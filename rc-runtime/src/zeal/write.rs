@@ -3,6 +3,7 @@
 //! | write | stops the program when |
 //! |---|---|
 //! | gcwrite, tally_gcwrite_i64, tally_copy_refs, tally_fill_refs | the object is none of the heap's, or dead; a slot lies outside of it, askew, or where its type has no reference; the object that is referred to is dead |
+//! | tally_write_pair | the same, or where its type has a plain reference |
 //! | a plain store of a word | it changes a described slot to or from a reference; but for the trace plan where no barrier is promised |
 //! | memcpy, memmove, memset | the same; but for copies into an object that is fresh, under the deferred plan |
 //!
@@ -93,28 +94,42 @@ impl Heap {
         Some(format!("write of a reference to {byte} of {name}, where its type has none: {cure}{made}"))
     }
 
-    /// These words are about to be written into `object`, with the barrier: those that are references in its type are alive. Which
-    /// words of a traced type are, is not known before they stand there.
-    pub fn check_words(&self, object: u64, words: impl Iterator<Item = u64>, site: &Site) {
-        let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
-        let reading = match birth.info().reading {
-            // A plain reference comes by way of gcwrite, which tells its value.
-            Reading::Traced(Tracer::Mixed(tagging)) => tagging.of_field(),
-            reading => reading,
-        };
-        // SAFETY: [HEADER] a word of a field of that type.
-        for target in words.filter_map(|word| unsafe { ObjectRef::of_word(reading.address_in(word)) }) {
-            self.check_access(target.address(), site);
+    /// These words are about to be written to `slot` in `object` and behind it, with the barrier: those that are references in those
+    /// fields are alive. Which words of a traced type are, is not known before they stand there.
+    pub fn check_words(&self, object: u64, slot: u64, words: impl Iterator<Item = u64>, site: &Site) {
+        let Some((start, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
+        for (slot, word) in (slot..).step_by(8).zip(words) {
+            let address = birth.info().reading_at(slot.wrapping_sub(start)).address_in(word);
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(target) = unsafe { ObjectRef::of_word(address) } {
+                self.check_access(target.address(), site);
+            }
         }
     }
 
-    /// A pair is about to be written into `object`: if its tag says in its type that it is a reference, that is alive.
-    pub fn check_pair(&self, object: u64, pair: [u64; 2], site: &Site) {
-        let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
-        if let Some(pairs) = birth.info().pairs() {
-            // SAFETY: two words.
-            self.check_access(unsafe { pairs.reference_in(&raw const pair as u64) }, site);
+    /// A pair is about to be written to `slot` in `object`, which has one there; if its tag says in its type that it is a reference,
+    /// that is alive.
+    pub fn check_pair(&self, object: u64, slot: u64, pair: [u64; 2], site: &Site) {
+        let Some(zeal) = &self.zeal else { return };
+        let Some((start, birth)) = zeal.find(object) else { return };
+        let Some(pairs) = birth.info().pairs() else { return };
+        let word = if pairs.is_behind { slot } else { slot.wrapping_add(8) };
+        if birth.info().is_plain_beside_tags(word.wrapping_sub(start)) {
+            let cure = match site.place().language() {
+                Language::C => "TALLY_WRITE(object, field, value)",
+                Language::Ir => "llvm.gcwrite(value, object, slot)",
+            };
+            let name = &birth.info().name;
+            let byte = birth.byte(start, word, site);
+            let message = format!(
+                "{}: a pair is written to the `{name}` at {start:#x}, {byte}, which is a plain reference: write it by {cure}{}",
+                site.place(),
+                zeal.history(birth),
+            );
+            stop(STATUS_VIOLATION, &message);
         }
+        // SAFETY: two words.
+        self.check_access(unsafe { pairs.reference_in(&raw const pair as u64) }, site);
     }
 
     /// `bytes` bytes are about to be written to `to`, without the barrier.

@@ -1,4 +1,4 @@
-/* A program asks why objects are alive: by a root, an array, a global variable, a handle; and which objects of a type there are.
+/* A program asks why objects are alive: by a root, an array, a global variable, a handle, pairs; and which objects of a type there are.
  * Prints what is the same under all plans. */
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +25,17 @@ typedef struct Table {
     Entry entries[];
 } Table;
 TALLY_STRUCT_ARRAY_TYPE(Table, length, entries, (value));
+
+typedef struct Value {
+    void *word;
+    uint64_t tag;
+} Value;
+TALLY_PAIR_TYPE(Value, tag, word, 0x40, 0x40);
+typedef struct Pair {
+    Value first;
+    Node *second;
+} Pair;
+TALLY_TYPE_OF_PAIRS(Pair, Value, first, second);
 
 static Nodes *kept;
 
@@ -94,7 +105,16 @@ int main(void) {
     ask("by a handle", global->object);
     printf("nodes: %lu\n", tally_count_of_type(&tally_type_Node));
     ask("no object of the heap", (const Node *)&sum);
+    Pair *pair = NULL;
+    TALLY_ROOT(pair);
+    pair = TALLY_NEW(Pair);
+    TALLY_WRITE_PAIR(pair, first, ((Value){global->object, 0x41}));
+    TALLY_WRITE(pair, second, global->object);
     tally_global_free(global);
+    ask("by a pair", pair->first.word);
+    TALLY_WRITE_PAIR(pair, first, ((Value){pair->first.word, 1}));
+    ask("by a reference beside a pair", pair->second);
+    pair = NULL;
     tally_collect();
     printf("nodes: %lu\n", tally_count_of_type(&tally_type_Node));
 }

@@ -218,21 +218,29 @@ fn blocks_of_a_heap_that_went_with_its_maps_serve_another() {
 fn map_that_was_asked_last_is_forgotten_when_it_dies() {
     for_all_heaps(|m| {
         let top = m.root_count();
-        for _ in 0..3 {
-            let (map, key) = (map(m, WeakMode::Keys), rooted(m, &NODE));
+        for mode in [WeakMode::Keys, WeakMode::Values, WeakMode::Both, WeakMode::Keys] {
+            let (map, key) = (map(m, mode), rooted(m, &NODE));
             m.heap().note_last_weak_map(map);
-            assert!(!m.heap().is_last_weak_map(map.address()), "it has no bucket yet");
+            let is_last = |m: &mut Mutator| {
+                [m.heap().is_last_weak_map(map.address()), m.heap().is_last_map_of_weak_values(map.address())]
+            };
+            assert_eq!(is_last(m), [false; 2], "it has no bucket yet");
             m.weak_map_set(map, key, key).expect("memory");
             m.heap().note_last_weak_map(map);
-            assert!(m.heap().is_last_weak_map(map.address()));
-            // SAFETY: [HEADER] an object's address.
-            assert_eq!(unsafe { m.heap().last_weak_map_get(key.address()) }, key.address());
-            // SAFETY: [HEADER] null.
-            assert_eq!(unsafe { m.heap().last_weak_map_get(0) }, 0, "the key is null");
+            let has_weak_keys_only = mode == WeakMode::Keys;
+            assert_eq!(is_last(m), [has_weak_keys_only, !has_weak_keys_only]);
+            let get = |m: &mut Mutator, key| match mode {
+                // SAFETY: [HEADER] an object's address, or null.
+                WeakMode::Keys => unsafe { m.heap().last_weak_map_get(key) },
+                // SAFETY: [HEADER] as above.
+                WeakMode::Values | WeakMode::Both => unsafe { m.heap().last_weak_value(key) },
+            };
+            assert_eq!(get(m, key.address()), key.address());
+            assert_eq!(get(m, 0), 0, "the key is null");
             let_go(m, top);
             m.collect();
             // Its memory may be another object's by now.
-            assert!(!m.heap().is_last_weak_map(map.address()));
+            assert_eq!(is_last(m), [false; 2]);
         }
     });
 }

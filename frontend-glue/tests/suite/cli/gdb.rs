@@ -8,11 +8,18 @@ typedef struct Node { struct Node *next; long value; } Node;
 TALLY_TYPE(Node, next);
 typedef struct Row { uint64_t length; Node *at[]; } Row;
 TALLY_ARRAY_TYPE(Row, length, at);
-void stop_here(Node *list, void *any, Row *row) { __asm__ volatile("" :: "r"(list), "r"(any), "r"(row)); }
+typedef struct Value { void *word; uint64_t tag; } Value;
+TALLY_PAIR_TYPE(Value, tag, word, 0x40, 0x40);
+typedef struct Held { Value first; Node *second; } Held;
+TALLY_TYPE_OF_PAIRS(Held, Value, first, second);
+void stop_here(Node *list, void *any, Row *row, Held *held) {
+    __asm__ volatile("" :: "r"(list), "r"(any), "r"(row), "r"(held));
+}
 int main(void) {
     Node *list = NULL;
     Row *row = TALLY_NEW_ARRAY(Row, 2);
-    TALLY_ROOT(list, row);
+    Held *held = TALLY_NEW(Held);
+    TALLY_ROOT(list, row, held);
     for (long i = 0; i < 2; i++) {
         Node *node = TALLY_NEW(Node);
         node->value = i + 7;
@@ -20,7 +27,9 @@ int main(void) {
         TALLY_WRITE_AT(row, &row->at[i], node);
         list = node;
     }
-    stop_here(list, row, row);
+    TALLY_WRITE_PAIR(held, first, ((Value){list, 0x40}));
+    TALLY_WRITE(held, second, list->next);
+    stop_here(list, row, row, held);
 }
 "#;
 
@@ -102,12 +111,17 @@ fn objects_are_printed_by_the_types_in_their_headers() {
     for plan in ["refcount", "refcount-prompt"] {
         folder.build(&["-g", "-O0", "--plan", plan, "program.c"]);
         assert_eq!(
-            numbered(&printed(&folder, &["list", "*list", "any", "list->next", "list->next->next"])),
+            numbered(&printed(
+                &folder,
+                &["list", "*list", "any", "list->next", "list->next->next", "held", "held->first"]
+            )),
             "$1 = A Node = {next = B Node, value = 8}\n\
              $2 = Node = {next = B Node, value = 8}\n\
              $3 = C Row = {length = 2, at = {B Node, A Node}}\n\
              $4 = B Node = {next = D, value = 7}\n\
-             $5 = (struct Node *) D\n",
+             $5 = (struct Node *) D\n\
+             $6 = E Held = {first = {word = A Node, tag = 64}, second = B Node}\n\
+             $7 = {word = A Node = {next = B Node, value = 8}, tag = 64}\n",
             "{plan}"
         );
     }

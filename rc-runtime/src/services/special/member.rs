@@ -126,6 +126,7 @@ impl Heap {
         }
         self.services.specials.maps.entry(number).and_modify(|state| state.map = None);
         self.services.specials.last_map = LastTable::NONE;
+        self.services.specials.last_map_of_values = LastTable::NONE;
         true
     }
 

@@ -1,7 +1,7 @@
 //! Entries of a weak map are read, made, removed.
 
 use super::keys::key_of_entry;
-use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Place, Table, USED, value_of_weak_key};
+use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Place, Table, USED, value_of_weak_key, weak_value_of};
 use super::{DONE, ENTRY_BYTES, ENTRY_CELL, Entry, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
@@ -53,14 +53,30 @@ impl Heap {
         unsafe { value_of_weak_key(map, key) }
     }
 
+    /// What the [last map with weak values](Self::is_last_map_of_weak_values) has for `key`: a weak slot's word, to be upgraded; 0 for
+    /// none. Nothing is called.
+    ///
+    /// # Safety
+    /// There is one; and as for [`weak_map_get`](Self::weak_map_get).
+    #[inline(always)]
+    pub unsafe fn last_weak_value(&self, key: u64) -> u64 {
+        // SAFETY: [HEADER] by the caller's promise there is one; it is a map until it dies.
+        let map = unsafe { ObjectRef::from_address(self.services.specials.last_map_of_values.0) };
+        // SAFETY: [HEADER] a map that was asked and has entries has a bucket, and keeps one.
+        unsafe { weak_value_of(map, key) }
+    }
+
     /// The same of a map with weak values, or without entries.
     ///
     /// # Safety
     /// As for [`weak_map_get`](Self::weak_map_get).
     #[inline(never)]
     pub(crate) unsafe fn weak_map_get_weakly(&mut self, map: ObjectRef, key: u64) -> u64 {
-        let Some(table) = Table::of(map).filter(|_| key != 0) else { return 0 };
-        let word = table.value_of(key);
+        if map.slot(BUCKETS).read() == 0 {
+            return 0;
+        }
+        // SAFETY: [HEADER] it has a bucket, and the mode.
+        let word = unsafe { weak_value_of(map, key) };
         // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
         match unsafe { object_of(word) } {
             Some(value) => self.upgrade(value).map_or(0, ObjectRef::address),
@@ -74,11 +90,22 @@ impl Heap {
         self.services.specials.last_map == LastTable(word)
     }
 
+    /// The same of a map with weak values, or with both weak.
+    #[inline(always)]
+    pub fn is_last_map_of_weak_values(&self, word: u64) -> bool {
+        self.services.specials.last_map_of_values == LastTable(word)
+    }
+
     /// The weak map, which is of this heap, is asked.
     pub fn note_last_weak_map(&mut self, map: ObjectRef) {
-        if builtin::is_weak_map(map) && WeakMode::of_map(map) == WeakMode::Keys && map.slot(BUCKETS).read() != 0 {
-            self.services.specials.last_map = LastTable(map.address());
+        if !builtin::is_weak_map(map) || map.slot(BUCKETS).read() == 0 {
+            return;
         }
+        let last = match WeakMode::of_map(map) {
+            WeakMode::Keys => &mut self.services.specials.last_map,
+            WeakMode::Values | WeakMode::Both => &mut self.services.specials.last_map_of_values,
+        };
+        *last = LastTable(map.address());
     }
 
     /// Lets the map have `value` for `key`; 0 removes the entry. A safepoint.

@@ -232,12 +232,6 @@ impl Table {
     pub(super) fn place_of(self, key: u64) -> Place {
         Place::in_bucket(self.bucket_of(key), key, product_of(key))
     }
-
-    /// The value of `key`, which is not null; 0 for none.
-    #[inline(always)]
-    pub(super) fn value_of(self, key: u64) -> u64 {
-        self.bucket_of(key).value_of(key)
-    }
 }
 
 /// Where the entry of a key stands in a map, or belongs.
@@ -294,6 +288,16 @@ unsafe fn bucket_in(map: ObjectRef, mode: WeakMode, product: u64) -> Bucket {
 pub(super) unsafe fn value_of_weak_key(map: ObjectRef, key: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
     unsafe { bucket_in(map, WeakMode::Keys, product_of(key)) }.value_of(key)
+}
+
+/// The word that a map with weak values, or with both weak, has for a key; 0 for none, also of no key.
+///
+/// # Safety
+/// The map has a bucket, and such a mode. `[HEADER]`
+#[inline(always)]
+pub(super) unsafe fn weak_value_of(map: ObjectRef, key: u64) -> u64 {
+    // SAFETY: [HEADER] by the caller's promise; the entries of both modes have their words in one order.
+    unsafe { bucket_in(map, WeakMode::Values, product_of(key)) }.value_of(key)
 }
 
 /// The object that a plain reference of a map, a directory, a segment or a bucket refers to.

@@ -207,3 +207,58 @@ fn plain_stores_that_change_no_reference() {
     is_right("static Node constant; first->next = &constant; first->next = NULL; TALLY_WRITE(nodes, at[2], first);");
     is_right("Node *other = malloc(sizeof *other); *other = *first; other->next = second; free(other);");
 }
+
+/// A field with a tag behind it, and two plain references.
+const MIXED: &str = r#"
+@UpVal = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @UpVal, !"size", i64 32, !"slots", !"tag-behind", !"tag_mask", i64 64, !"tag_pattern", i64 64, !"pointer_mask", i64 -1,
+       !"refs", !{i32 0, i32 16, i32 24}, !"plain_refs", !{i32 16, i32 24}}
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @tally_new(ptr)
+declare void @tally_gcwrite_i64(i64, ptr, ptr)
+declare void @tally_fill_refs(ptr, ptr, i64, i64)
+declare void @tally_copy_refs(ptr, ptr, ptr, i64)
+declare void @tally_write_pair(ptr, ptr, i64, i64)
+; What `tally verify` does not see through.
+define ptr @hidden(ptr %it) noinline optnone "gc-leaf-function" {
+  ret ptr %it
+}
+define i32 @main() gc "refcount" {
+  %root = alloca ptr
+  %words = alloca i64
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr null, ptr %root
+  %lost = call ptr @tally_new(ptr @UpVal)
+  %made = call ptr @tally_new(ptr @UpVal)
+  store ptr %made, ptr %root
+  %other = call ptr @tally_new(ptr @UpVal)
+  %word = ptrtoint ptr %lost to i64
+  store i64 %word, ptr %words
+  %object = call ptr @hidden(ptr %made)
+  %next = getelementptr i8, ptr %object, i64 16
+  WRONG
+  ret i32 0
+}
+"#;
+
+#[test]
+fn plain_references_of_a_type_with_pairs_are_seen_by_each_way_to_write_them() {
+    let dead = "use of a dead object: the `UpVal` at 0x";
+    for plan in PLANS {
+        for (write, words) in [
+            ("call void @tally_gcwrite_i64(i64 %word, ptr %object, ptr %next)", dead),
+            ("call void @tally_fill_refs(ptr %object, ptr %next, i64 %word, i64 2)", dead),
+            ("call void @tally_copy_refs(ptr %object, ptr %next, ptr %words, i64 1)", dead),
+            (
+                "call void @tally_write_pair(ptr %object, ptr %next, i64 %word, i64 64)",
+                "which is a plain reference: write it by llvm.gcwrite(value, object, slot)",
+            ),
+        ] {
+            let output = run(plan, "0", "program.ll", &MIXED.replace("WRONG", write));
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(5), "{plan}, {write}: {}", describe(&output));
+            assert!(message.contains(words), "{plan}, {write}: {message}");
+        }
+    }
+}
