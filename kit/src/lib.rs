@@ -12,6 +12,7 @@
 //! * `savings`: which counts a program may save under the prompt plan
 //! * `situation`: files that say in comments what is expected of them
 //! * `seed`: the seed of a run: fixed, unless the environment sets another; `workers`: many inputs on all processors
+//! * `ways`: in how many ways a program is run, in a gate and on demand
 //! * `snippets`: snippets that rustc takes or refuses, for suites of what must not compile
 //! * `nodes`: mutators and objects for suites that drive a heap from Rust
 
@@ -30,4 +31,5 @@ pub mod situation;
 pub mod snippets;
 pub mod stack_map_section;
 pub mod tally_command;
+pub mod ways;
 pub mod workers;

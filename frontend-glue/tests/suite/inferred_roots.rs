@@ -7,6 +7,7 @@ mod shared_slots;
 mod unions;
 
 use tally_kit::folder::Folder;
+use tally_kit::ways::by_turns;
 
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
@@ -24,11 +25,16 @@ fn typed(text: &str) -> String {
     format!("#define REF(Type) TALLY_REF(Type)\n{text}")
 }
 
-/// Runs `file` in all ways; each must end with status 0 and print `expected`.
+/// Runs `file` under each plan at each level, by turns with small epochs and with zeal, and built; each must end with status 0 and print
+/// `expected`.
 fn prints(folder: &Folder, file: &str, options: &[&str], expected: &str) {
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
-    for plan in PLANS {
-        for (level, way) in ["0", "1", "2", "3"].into_iter().flat_map(|level| ways.map(|way| (level, way))) {
+    let levels = ["0", "1", "2", "3"].into_iter().enumerate();
+    for (turn, plan) in PLANS.into_iter().enumerate() {
+        for (level, way) in levels
+            .clone()
+            .flat_map(|(place, level)| by_turns(ways, turn + place).into_iter().map(move |way| (level, way)))
+        {
             let outcome = folder.tally(&[&["run", "--plan", plan, "--opt", level], options, way, &[file]].concat());
             let printed = (outcome.status, outcome.stdout.as_str());
             assert_eq!(printed, (Some(0), expected), "{plan} {level} {way:?}: {outcome:?}");

@@ -3,7 +3,7 @@
 //! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be
 //! short, it has one of -O0 and -O2 under each plan, and zeal under one of the plans at one of both: the next program
 //! has others. So it is with the same program without its roots, which are inferred then: one of the plans at one of both levels,
-//! under zeal. `TALLY_EXAMPLE_MATRIX` in the environment runs all 24 ways of each. That `tally verify` warns of none is a trial of
+//! under zeal. `TALLY_EVERY_WAY` in the environment runs all 24 ways of each. That `tally verify` warns of none is a trial of
 //! `mistakes::not_accused`.
 //!
 //! The workloads are one program, with inferred roots: they are compared with their hand-freed twins.
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use tally_kit::situation::programs_in;
 use tally_kit::tally_command::{describe, run, run_tally, source_tree};
+use tally_kit::ways::every_way;
 
 /// The folder of the programs.
 pub const FOLDER: &str = "benches/programs";
@@ -52,7 +53,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// The ways of the program with this number.
 fn ways(number: usize) -> Vec<Way> {
-    let all = std::env::var_os("TALLY_EXAMPLE_MATRIX").is_some();
+    let all = every_way();
     let mut ways = Vec::new();
     for (plan_number, plan) in PLANS.into_iter().enumerate() {
         for (level_number, level) in LEVELS.into_iter().enumerate() {
@@ -105,7 +106,7 @@ fn run_on_tally(file: &Path, way: &Way, size: &str) -> Output {
     run_tally(&words, &[])
 }
 
-/// Each workload at its small size, under one plan and level; under all with `TALLY_EXAMPLE_MATRIX` in the environment.
+/// Each workload at its small size, under one plan and level; under all with `TALLY_EVERY_WAY`.
 fn workloads_compute_the_same() -> Result<(), String> {
     let workloads = source_tree().join("benches/workloads");
     let folder = tempfile::tempdir().expect("a folder for executables");
@@ -123,7 +124,7 @@ fn workloads_compute_the_same() -> Result<(), String> {
     if names.len() < WORKLOADS_AT_LEAST {
         return Err(format!("only {names:?} were found in run.h"));
     }
-    let all = std::env::var_os("TALLY_EXAMPLE_MATRIX").is_some();
+    let all = every_way();
     let ways = PLANS.into_iter().flat_map(|plan| LEVELS.map(|level| (plan, level)));
     for (plan, level) in ways.filter(|&way| all || way == ("refcount-prompt", "2")) {
         let executable = folder.path().join("inferred");

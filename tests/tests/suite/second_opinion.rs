@@ -2,13 +2,14 @@
 //! on purpose.
 //!
 //! `cargo run --release -p tally-tests --bin random_programs -- --second-opinion --count 300 --go-on` runs more random
-//! programs. With `TALLY_HAZARD_MATRIX` in the environment each program here meets all levels under both plans.
+//! programs. With `TALLY_EVERY_WAY` in the environment each program here meets all levels under both plans.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use tally_kit::tally_command::{source_tree, tally};
+use tally_kit::ways::{every_way, so_many};
 use tally_kit::workers;
 use tally_tests::random_program::{passes, program, trial};
 use tally_tests::second_opinion::{Compared, Opinion, Witness};
@@ -81,10 +82,6 @@ fn all<T: Sync>(
     let failures: Vec<String> = failures.into_iter().map(|(_, why)| why).collect();
     assert!(failures.is_empty(), "{} of {} differ\n{}", failures.len(), jobs.len(), failures.join("\n"));
     sum.into_inner().expect("whole")
-}
-
-fn every_way() -> bool {
-    std::env::var_os("TALLY_HAZARD_MATRIX").is_some()
 }
 
 /// Levels and plans by turns, or all of them.
@@ -180,7 +177,7 @@ fn hazards_have_the_roots_that_a_shadow_stack_has() {
 
 #[test]
 fn random_programs_have_the_roots_that_a_shadow_stack_has() {
-    let seeds: Vec<u64> = (1..=8).collect();
+    let seeds: Vec<u64> = (1..=so_many(8, 4)).collect();
     let sum = all(&seeds, &[], |witness, place, &seed, folder| {
         let file = folder.join("program.c");
         std::fs::write(&file, program(seed)).map_err(|error| error.to_string())?;

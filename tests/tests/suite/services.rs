@@ -1,11 +1,12 @@
-//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under all plans at every
-//! level, with the leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
+//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under all plans at two
+//! levels (at every level with `TALLY_EVERY_WAY`), with the leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
 //!
 //! The same services from Rust, in more situations: `cycle-detector/tests/`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use tally_kit::tally_command::{describe, run, run_tally, source_tree};
+use tally_kit::ways::{every_way, turn_of};
 
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
@@ -32,10 +33,16 @@ fn in_every_way(name: &str) {
     }
 }
 
+/// Those of one plan: without optimisation, and another by turns.
+fn levels(turn: usize) -> Vec<&'static str> {
+    let optimised = ["1", "2", "3", "s"];
+    if every_way() { [&["0"], &optimised[..]].concat() } else { vec!["0", optimised[turn % optimised.len()]] }
+}
+
 /// The same without zeal, which keeps all memory.
 fn as_users_do(name: &str) {
-    for plan in PLANS {
-        for level in ["0", "1", "2", "3", "s"] {
+    for (place, plan) in PLANS.into_iter().enumerate() {
+        for level in levels(turn_of(name) + place) {
             let options = ["run", "--plan", plan, "--opt", level, "--leak-check"].map(OsString::from);
             let all = [options.to_vec(), vec![program(name).into()]].concat();
             check(&run_tally(&all, &[]), name, &format!("--plan {plan} --opt {level}"));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use tally_kit::folder::{Folder, Outcome};
 use tally_kit::savings::ALL_BUT_ONE;
 use tally_kit::situation::Situation;
+use tally_kit::ways::{by_turns, every_way, turn_of};
 
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// Executables, and zeal, where code differs most.
@@ -20,7 +21,7 @@ const TRACE: [&str; 2] = ["--plan", "trace"];
 const INFERRED: [&str; 2] = ["--roots", "auto"];
 
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
-/// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
+/// in the order of its place, at every second level in place of all; with `TALLY_EVERY_WAY`, all at all levels.
 const SAVINGS: [&str; 13] = {
     let [a, b, c, d, e, f, g, h, i, j] = ALL_BUT_ONE;
     ["none", a, b, c, d, e, f, g, h, i, j, "postponed", "all"]
@@ -87,21 +88,20 @@ impl Program {
         for (place, level) in self.levels.iter().enumerate() {
             let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
             check(&format!("run at {level}"), &self.tally(&run), refusal)?;
-            if refusal.is_none() {
-                check(
-                    &format!("prompt at {level}"),
-                    &self.tally(&[&run[..], &PROMPT].concat()),
-                    self.prompt_refused.as_deref(),
-                )?;
-            }
             if refusal.is_none() && place == 1 % self.levels.len() {
                 check(&format!("trace at {level}"), &self.tally(&[&run[..], &TRACE].concat()), None)?;
             }
-            if refusal.is_none() && self.prompt_refused.is_none() {
-                for saved in self.savings(place) {
-                    let run = [&run[..], &PROMPT, &["--save-counts", saved]].concat();
-                    check(&format!("prompt saving {saved} at {level}"), &self.tally(&run), None)?;
+            let prompt: Vec<Vec<&str>> = match (refusal, &self.prompt_refused) {
+                (Some(_), _) => Vec::new(),
+                (None, Some(_)) => vec![Vec::new()],
+                (None, None) => {
+                    let some = self.savings(place).into_iter().map(|saved| vec!["--save-counts", saved]).collect();
+                    by_turns([vec![Vec::new()], some], turn_of(&self.name) + place).concat()
                 }
+            };
+            for saving in prompt {
+                let run = [&run[..], &PROMPT, &saving].concat();
+                check(&format!("prompt {saving:?} at {level}"), &self.tally(&run), self.prompt_refused.as_deref())?;
             }
         }
         if self.refused.is_some() {
@@ -129,7 +129,7 @@ impl Program {
     }
 
     /// With inferred roots in place of the written ones of plain references: under one plan, at one level, with tiny epochs or
-    /// under zeal, all chosen by the program's name; every way with `TALLY_HAZARD_MATRIX`.
+    /// under zeal, all chosen by the program's name; every way with `TALLY_EVERY_WAY`.
     pub fn check_inferred(&self) -> Result<(), String> {
         let is_run = self.written.is_none() && self.refused.is_none() && self.linked_only.is_none();
         if !is_run {
@@ -149,23 +149,18 @@ impl Program {
                 ways.extend(self.zeal.then_some([plan, level, &["--zeal"][..]]));
             }
         }
-        let turn = self.of_name() % ways.len();
-        let all = std::env::var_os("TALLY_HAZARD_MATRIX").is_some();
-        for (_, way) in ways.iter().enumerate().filter(|(place, _)| all || *place == turn) {
+        let turn = turn_of(&self.name) % ways.len();
+        for (_, way) in ways.iter().enumerate().filter(|(place, _)| every_way() || *place == turn) {
             let words = [&["run", "without_roots.ll"], &INFERRED[..], &way.concat(), &others].concat();
             check(&format!("{way:?} without roots"), &folder.tally_with(&FEW_BOXES, &words), None)?;
         }
         Ok(())
     }
 
-    fn of_name(&self) -> usize {
-        self.name.bytes().map(usize::from).sum()
-    }
-
     fn savings(&self, place: usize) -> Vec<&'static str> {
-        match std::env::var_os("TALLY_HAZARD_MATRIX") {
-            Some(_) => SAVINGS.to_vec(),
-            None => vec![SAVINGS[(self.of_name() + place) % SAVINGS.len()]],
+        match every_way() {
+            true => SAVINGS.to_vec(),
+            false => vec![SAVINGS[(turn_of(&self.name) + place) % SAVINGS.len()]],
         }
     }
 
