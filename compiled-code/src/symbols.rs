@@ -108,6 +108,7 @@ macro_rules! for_each_runtime_symbol {
             tally_stack_new, "p(pl)", safepoint;
             tally_stack_switch, "p(pp)", safepoint;
             tally_stack_current, "p()", safepoint;
+            tally_stack_keep, "v(pp)", leaf;
             tally_stack_status, "i(p)", leaf;
             tally_stack_close, "v(p)", leaf;
             tally_report_overflows, "v(i)", leaf;

@@ -1,5 +1,5 @@
-//! How many ways a program is run in: of plans, levels and settings a gate takes enough to meet each of them in many programs, and
-//! `TALLY_EVERY_WAY` in the environment takes all with all.
+//! In which ways a test runs a program. The gate takes some of the combinations of plan, level and setting, by turns, so that each
+//! combination is met by some programs; `TALLY_EVERY_WAY` in the environment takes all for each.
 
 /// Whether all are wanted.
 pub fn every_way() -> bool {
@@ -16,12 +16,12 @@ pub fn by_turns<T>(ways: [T; 2], turn: usize) -> Vec<T> {
     }
 }
 
-/// So many of something that is random, or as many as a gate takes.
+/// The number of random inputs to run.
 pub fn so_many(all: u64, of_a_gate: u64) -> u64 {
     if every_way() { all } else { of_a_gate }
 }
 
-/// A number of a name, for turns.
+/// Hashes a name, to choose a turn.
 pub fn turn_of(name: &str) -> usize {
     name.bytes().map(usize::from).sum()
 }

@@ -399,8 +399,7 @@ impl TypeInfo {
         }
     }
 
-    /// Finds the references in the words of a fixed part, if one stands somewhere, and in those of elements, one behind the other:
-    /// where the first stands, and how many they are.
+    /// Visits the references of the fixed part at that address, if there is one, and of `count` elements from `elements` on.
     #[inline(never)]
     fn read_images(
         &self,

@@ -4,6 +4,7 @@ use crate::abi::thread_heap;
 pub use crate::arch::tally_stack_switch;
 use crate::safepoint_shim;
 use crate::stack::coroutine::{Entry, switching};
+use tally_heap::ObjectRef;
 use tally_heap::fatal::{self, STATUS_USAGE};
 
 safepoint_shim! {
@@ -24,6 +25,22 @@ extern "C" fn new(entry: Option<Entry>, bytes: u64) -> u64 {
 extern "C" fn current() -> u64 {
     // SAFETY: [ALONE] borrowed for this statement alone.
     switching::main_of(unsafe { thread_heap() }).address()
+}
+
+/// `void tally_stack_keep(void *stack, void *value)`: what lowered code calls in front of a switch to `stack` with `value`, where roots
+/// are inferred for every pointer. There a caller keeps the arguments of a call; the caller of an entry is a switch, which returns
+/// before the entry does, so the stack keeps the argument: until then, or until it is closed.
+///
+/// # Safety
+/// `stack` and `value` are what the switch is given.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_stack_keep(stack: u64, value: u64) {
+    leaf!(tally_stack_keep);
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(value) = unsafe { ObjectRef::of_word(value) } {
+        // SAFETY: [ALONE] borrowed for this statement alone.
+        switching::keep(unsafe { thread_heap() }, stack, value);
+    }
 }
 
 /// `int32_t tally_stack_status(void *stack)`: what a stack does.

@@ -232,7 +232,7 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     unsafe { weak_value_get(map, key) }
 }
 
-/// A function of its own, since the value of a weak key takes no register that must be saved.
+/// Kept out of line, so that look-ups of weak keys save no registers.
 ///
 /// # Safety
 /// As for [`tally_weak_map_get`].

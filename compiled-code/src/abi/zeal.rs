@@ -126,7 +126,7 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 
 /// `void tally_zeal_pair(const void *object, const void *slot, uint64_t first, uint64_t second, const tally_site *site)`: stops
 /// if the pair, which tally_write_pair is about to write to `slot` in `object`, refers to a dead object, or one of another thread's
-/// heap, or if the object has no pair there.
+/// heap, or if a plain reference stands there.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.

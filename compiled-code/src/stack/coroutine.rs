@@ -191,6 +191,11 @@ impl Record {
         is_stopped.then(|| unsafe { stopped::registers(self.sp.get()) }).flatten()
     }
 
+    /// Whether its entry was not called yet.
+    fn has_not_begun(&self) -> bool {
+        self.state.get() == State::Suspended && self.registers().is_none()
+    }
+
     #[cold]
     fn note_ran(&self) {
         self.has_run.set(true);

@@ -26,8 +26,13 @@ pub fn options_of_every_heap() -> impl Iterator<Item = HeapOptions> {
 
 /// Runs a situation in each, then collects: what it leaves is garbage.
 pub fn in_every_heap(situation: impl Fn(&mut Mutator)) {
+    in_every_heap_of("", situation);
+}
+
+/// The same of objects of some shape, which failures name.
+pub fn in_every_heap_of(shape: &str, situation: impl Fn(&mut Mutator)) {
     for options in options_of_every_heap() {
-        let said = format!("{options:?}");
+        let said = format!("{options:?} {shape}");
         let mut m = new_mutator(options).expect("room");
         situation(&mut m);
         m.collect();

@@ -1,6 +1,6 @@
 //! Plain references beside words and pairs that have tags, in one type: each field is read as the descriptor says of that one.
 
-use crate::every_heap::{in_every_heap, leaf, options_of_every_heap};
+use crate::every_heap::{in_every_heap_of, leaf, options_of_every_heap};
 use tally_collector::Mutator;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::{PLAIN_REFERENCE as PLAIN, SlotKind, TypeDescriptor};
@@ -53,7 +53,7 @@ fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], Tags))
         ([&WORDS, &MANY_WORDS], Tags::Inside),
     ];
     for (types, tags) in all {
-        in_every_heap(|m| situation(m, types, tags));
+        in_every_heap_of(&format!("tags: {tags:?}"), |m| situation(m, types, tags));
     }
 }
 

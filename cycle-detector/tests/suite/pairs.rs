@@ -1,6 +1,6 @@
 //! Pairs of a tag and a word that descriptors describe: what a tag says is believed, and what it does not say is no reference.
 
-use crate::every_heap::{in_every_heap, leaf};
+use crate::every_heap::{in_every_heap_of, leaf};
 use tally_collector::Mutator;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
@@ -28,7 +28,7 @@ static MANY_BEHIND: TypeDescriptor = TypeDescriptor::plain(c"ManyBehind", 8, &[]
 /// In a heap of each kind, for tags before and behind: `situation(heap, fixed pairs, array of pairs, is behind)`.
 fn for_all(situation: impl Fn(&mut Mutator, [&'static TypeDescriptor; 2], bool)) {
     for (types, is_behind) in [([&BEFORE, &MANY_BEFORE], false), ([&BEHIND, &MANY_BEHIND], true)] {
-        in_every_heap(|m| situation(m, types, is_behind));
+        in_every_heap_of(&format!("behind: {is_behind}"), |m| situation(m, types, is_behind));
     }
 }
 

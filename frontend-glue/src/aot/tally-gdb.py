@@ -1,5 +1,5 @@
 """Prints objects of Tally's heap in gdb: by the type in the header, whatever the static type is, and each object that it refers to
-by its address and type.
+by its address and type. A struct with which an object begins is printed as that struct, and a pointer to it as one to the object.
 
     (gdb) print list
     $1 = 0x200000000120 Node = {next = 0x200000000108 Node, value = 3}
@@ -72,17 +72,24 @@ class Object:
     def length(self):
         return struct.unpack("<Q", read(self.address + self.length_offset, 8))[0] if self.stride else 0
 
-    def children(self):
-        """Names and values: by the debug information about a struct of that name, else word by word."""
+    def described(self):
+        """The debug information about a struct of that name; None if there is none."""
         for name in (self.name, "struct " + self.name):
             try:
                 described = gdb.lookup_type(name).strip_typedefs()
             except gdb.error:
                 continue
             if described.code == gdb.TYPE_CODE_STRUCT and described.sizeof >= self.size:
-                value = gdb.Value(self.address).cast(described.pointer()).dereference()
-                return [(field.name, self.field(value, field)) for field in described.fields() if field.name]
-        return self.words()
+                return described
+        return None
+
+    def children(self):
+        """Names and values: by the debug information, else word by word."""
+        described = self.described()
+        if described is None:
+            return self.words()
+        value = gdb.Value(self.address).cast(described.pointer()).dereference()
+        return [(field.name, self.field(value, field)) for field in described.fields() if field.name]
 
     def field(self, value, field):
         if is_flexible(field.type):
@@ -106,6 +113,14 @@ class Object:
 
 def read(address, size):
     return bytes(gdb.selected_inferior().read_memory(address, size))
+
+
+def begins_with(outer, inner):
+    """Whether a struct's first field is of that type: at the object's address stands the field, then, as far as gdb knows."""
+    if outer is None or not outer.fields():
+        return False
+    first = outer.fields()[0].type.strip_typedefs()
+    return first.code == gdb.TYPE_CODE_STRUCT and (first == inner or begins_with(first, inner))
 
 
 def is_flexible(type):
@@ -151,8 +166,7 @@ def lookup(value):
         found = View().object(address)
     except gdb.error:
         return None
-    if found and not is_pointer and found.name not in (kind.name, kind.tag, value.type.name):
-        # A struct at its beginning.
+    if found and not is_pointer and begins_with(found.described(), kind):
         return None
     return Printer(found, is_pointer) if found else None
 

@@ -21,6 +21,7 @@ mod accessed;
 pub(super) mod again;
 mod asked_bases;
 mod bases;
+mod entries;
 mod local_memory;
 mod needs;
 mod placement;
@@ -55,6 +56,9 @@ const INFERRED_FLAG: &str = "tally.inferred";
 const TYPED_POINTERS: u64 = 1;
 const ALL_POINTERS: u64 = 2;
 
+/// Marks functions that guaranteed tail calls may call: their callers may be gone while they run, so they have roots of their arguments.
+const OUTLIVES_CALLERS: &str = "tally-outlives-callers";
+
 /// Whether the module has typed references.
 pub(crate) fn has_typed_references(module: Module) -> bool {
     references::has_typed(module)
@@ -82,7 +86,10 @@ pub(super) fn references(module: Module) -> References {
 
 /// Whether callers protect what this argument is, or leads into.
 pub(super) fn is_protected_by_callers(argument: Value) -> bool {
-    argument.type_of().is_plain_pointer() && is_done_for_all(argument.function_of_parameter().module())
+    let function = argument.function_of_parameter();
+    argument.type_of().is_plain_pointer()
+        && is_done_for_all(function.module())
+        && !function.has_string_attribute(OUTLIVES_CALLERS)
 }
 
 /// What a module is to its lowering.
@@ -116,7 +123,7 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
         builder,
         callees: Callees::of(module),
         references: References { every, plain_arguments: false },
-        outliving_callers: outliving_callers(module),
+        tail_called: tail_called(module),
         plan: setting.plan,
         findings: Vec::new(),
     };
@@ -160,7 +167,8 @@ struct Inference<'a> {
     builder: Builder,
     callees: Callees,
     references: References,
-    outliving_callers: HandleSet<Value>,
+    /// The functions whose callers may be gone while they run.
+    tail_called: HandleSet<Value>,
     plan: Plan,
     findings: Vec<Diagnostic>,
 }
@@ -179,7 +187,13 @@ impl Inference<'_> {
 
     fn function(&mut self, function: Value, written_null: &HandleSet<Value>) {
         self.touch_null(function, written_null);
-        self.references.plain_arguments = self.outliving_callers.contains(&function);
+        if self.references.every {
+            entries::keep_arguments(&self.builder, function);
+        }
+        self.references.plain_arguments = self.tail_called.contains(&function);
+        if self.references.plain_arguments {
+            function.set_string_attribute(OUTLIVES_CALLERS, "");
+        }
         self.findings.extend(references::unsupported(self.name, self.references, function, self.has_barrier()));
         self.findings.extend(local_memory::root(&self.builder, &self.references, &self.callees, self.name, function));
         self.findings.extend(typed_memory::separate(&self.builder, &self.callees, self.name, function));
@@ -235,23 +249,12 @@ impl Inference<'_> {
     }
 }
 
-/// The functions whose callers may be gone while they run: those that guaranteed tail calls may call, and those that may be entries
-/// of coroutines, where what enters is a switch that returns at the coroutine's first.
-fn outliving_callers(module: Module) -> HandleSet<Value> {
+/// The functions that guaranteed tail calls may call.
+fn tail_called(module: Module) -> HandleSet<Value> {
     let calls = module.functions().flat_map(|function| function.calls().collect::<Vec<_>>());
     let targets: Vec<Value> = calls.filter(|call| call.is_musttail()).map(|call| call.callee()).collect();
     if targets.iter().all(|target| target.is_function()) {
-        return module.functions().filter(|&it| may_be_entry(it)).chain(targets).collect();
+        return targets.into_iter().collect();
     }
     module.functions().filter(|function| function.has_body()).collect()
-}
-
-/// Whether a function has the type of a coroutine's entry, and somebody may hand its address over: its own module, or another one.
-fn may_be_entry(function: Value) -> bool {
-    let of = function.value_type();
-    let is_only_called = |user: Value| {
-        user.as_call().is_some_and(|call| call.callee() == function && !call.arguments().contains(&function))
-    };
-    let has_type = of.return_type().is_pointer() && matches!(of.parameters()[..], [only] if only.is_plain_pointer());
-    function.has_body() && has_type && !(function.is_internal() && function.users().all(is_only_called))
 }

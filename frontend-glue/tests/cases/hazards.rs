@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A right program runs under `tally run` with tiny epochs and a leak check at every level and under either plan, under
-//! zeal at two, and as an executable at two, again under either plan; and under the prompt plan, at every second level, with other
+//! zeal at two, and as an executable at two, again under either plan; under the prompt plan, at every second level, with other
 //! counts saved than its level saves. In one of these ways, chosen by its name, it runs without the roots that it writes, which are inferred then.
 //! Every level with every choice of savings, and all ways with inferred roots: `TALLY_EVERY_WAY=1`. That all of them survive is
 //! scenario 176.

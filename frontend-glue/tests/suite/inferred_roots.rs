@@ -7,7 +7,7 @@ mod shared_slots;
 mod unions;
 
 use tally_kit::folder::Folder;
-use tally_kit::ways::by_turns;
+use tally_kit::ways::{by_turns, turn_of};
 
 const PLANS: [&str; 3] = ["refcount", "refcount-prompt", "trace"];
 
@@ -30,7 +30,7 @@ fn typed(text: &str) -> String {
 fn prints(folder: &Folder, file: &str, options: &[&str], expected: &str) {
     let ways: [&[&str]; 2] = [&["--epoch-bytes", "4KiB", "--leak-check"], &["--zeal"]];
     let levels = ["0", "1", "2", "3"].into_iter().enumerate();
-    for (turn, plan) in PLANS.into_iter().enumerate() {
+    for (turn, plan) in PLANS.into_iter().enumerate().map(|(place, plan)| (place + turn_of(expected), plan)) {
         for (level, way) in levels
             .clone()
             .flat_map(|(place, level)| by_turns(ways, turn + place).into_iter().map(move |way| (level, way)))

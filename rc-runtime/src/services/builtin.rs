@@ -12,8 +12,8 @@ static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 24,
 /// An object that owns a value of the host: its pointer.
 static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]));
 
-/// A coroutine: its images, and the address of its record (`coroutine.rs`).
-static COROUTINE: Builtin = Builtin::new(TypeDescriptor::plain(c"coroutine", 24, &[0, 8]));
+/// A coroutine: its images, the address of its record, and the argument of its entry (`coroutine.rs`).
+static COROUTINE: Builtin = Builtin::new(TypeDescriptor::plain(c"coroutine", 32, &[0, 8, 24]));
 /// What frames of a stopped coroutine hold: their number, the next part, the references.
 static FRAMES: Builtin = Builtin::new(TypeDescriptor::plain(c"frames of a coroutine", 16, &[8]).with_tail(0, 8, &[0]));
 

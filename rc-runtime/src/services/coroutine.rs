@@ -9,7 +9,7 @@
 //! object, and has loaded them again.
 //!
 //! ```text
-//!   coroutine { counted, copied, record }        record: the stack, outside the heap; dropped with the coroutine
+//!   coroutine { counted, copied, record, argument }        record: the stack, outside the heap; dropped with the coroutine
 //!                  │       └─► image { length, next, references… } ─► …
 //!                  └─────────► image { length, next, references… } ─► …
 //! ```
@@ -32,6 +32,8 @@ pub const COUNTED: u64 = 0;
 pub const COPIED: u64 = 8;
 /// Where the address of its record stands.
 pub const RECORD: u64 = 16;
+/// Where the argument of its entry stands, if the coroutine keeps that.
+const ARGUMENT: u64 = 24;
 
 /// The coroutines of a heap that run.
 #[derive(Debug, Default)]

@@ -272,7 +272,8 @@ pub struct Specials {
     map_number: u64,
     /// The weak sets, by number, from 1 on.
     pub(crate) sets: List<Option<ObjectRef>>,
-    /// The weak set that was asked last, the weak map with weak keys, and that with weak values, until they die: known to be of this heap by one comparison.
+    /// The weak set, the map with weak keys and the map with weak values that were asked last, until they die: one comparison
+    /// says that such a one is of this heap.
     pub(crate) last_set: LastTable,
     pub(crate) last_map: LastTable,
     pub(crate) last_map_of_values: LastTable,

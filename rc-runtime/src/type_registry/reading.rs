@@ -198,7 +198,7 @@ impl Reading {
     /// The number by which compiled code compares readings.
     pub(super) fn number(self) -> u64 {
         match self {
-            // Of a mixed type that of its fields with tags: writes of plain references do not ask for it.
+            // A mixed type has the number of its fields with tags: writes of plain references do not ask for it.
             Reading::Masked { mask, pattern, pointer }
             | Reading::Traced(Tracer::Mixed(Tagging::Words { mask, pattern, pointer })) => {
                 word_reading::number(mask, pattern, pointer)

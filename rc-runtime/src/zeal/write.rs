@@ -107,14 +107,14 @@ impl Heap {
         }
     }
 
-    /// A pair is about to be written to `slot` in `object`, which has one there; if its tag says in its type that it is a reference,
-    /// that is alive.
+    /// A pair is about to be written to `slot` in `object`: neither of its words is a plain reference of a type with pairs; if its tag
+    /// says in its type that it is a reference, that is alive.
     pub fn check_pair(&self, object: u64, slot: u64, pair: [u64; 2], site: &Site) {
         let Some(zeal) = &self.zeal else { return };
         let Some((start, birth)) = zeal.find(object) else { return };
         let Some(pairs) = birth.info().pairs() else { return };
-        let word = if pairs.is_behind { slot } else { slot.wrapping_add(8) };
-        if birth.info().is_plain_beside_tags(word.wrapping_sub(start)) {
+        let words = [slot, slot.wrapping_add(8)];
+        if let Some(word) = words.into_iter().find(|word| birth.info().is_plain_beside_tags(word.wrapping_sub(start))) {
             let cure = match site.place().language() {
                 Language::C => "TALLY_WRITE(object, field, value)",
                 Language::Ir => "llvm.gcwrite(value, object, slot)",

@@ -14,6 +14,7 @@ pub(super) fn close(heap: &mut Heap, record: &Record) {
             end(heap, record);
             record.state.set(State::Finished);
             heap.forget_frames(record.its_object());
+            heap.forget_argument(record.its_object());
         }
         State::Finished => {}
         State::Running | State::Waiting => refuse(

@@ -18,6 +18,7 @@ pub(crate) fn leave(heap: &mut Heap) {
         if record.is_laid_down.replace(false) {
             heap.forget_frames(last);
         }
+        heap.forget_argument(last);
         heap.leave_coroutine();
     }
     set_current(None);

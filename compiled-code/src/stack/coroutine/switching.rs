@@ -182,6 +182,7 @@ extern "C" fn tally_stack_finished(value: u64) -> ! {
     let to = waiting_for_this(heap);
     from.state.set(State::Finished);
     from.forget_ran();
+    heap.forget_argument(from.its_object());
     if heap.has_address_taken_stores() {
         heap.end_address_taken_stores();
     }
@@ -226,6 +227,20 @@ fn begin_main(heap: &mut Heap) -> &'static Record {
     record.handle_top.set(heap.context_mut().handle_top);
     set_current(Some(record));
     record
+}
+
+/// The value is about to be handed to a stack: one that has not begun keeps it, as its entry's argument.
+pub(crate) fn keep(heap: &mut Heap, address: u64, value: ObjectRef) {
+    // Of anything else the switch says what is wrong.
+    if !is_coroutine(address) {
+        return;
+    }
+    // SAFETY: [HEADER] an object of that type.
+    let coroutine = unsafe { ObjectRef::from_address(address) };
+    let record = record_of(coroutine);
+    if record.is_of(heap) && record.has_not_begun() {
+        heap.keep_argument(coroutine, value);
+    }
 }
 
 /// Closes a suspended stack. One that has finished stays as it is.

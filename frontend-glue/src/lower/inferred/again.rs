@@ -12,7 +12,7 @@ use super::needs::Needs;
 use super::placement;
 use super::references::References;
 use super::webs::Webs;
-use super::{is_done_for_all, outliving_callers};
+use super::{is_done_for_all, tail_called};
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::Flow;
 use crate::llvm::{Builder, HandleSet, Opcode, Value};
@@ -27,12 +27,12 @@ pub(in crate::lower) fn infer(
     plan: Plan,
 ) {
     let module = builder.module();
-    let (callees, outliving_callers) = (Callees::of(module), outliving_callers(module));
+    let (callees, tail_called) = (Callees::of(module), tail_called(module));
     for function in functions {
         if !forget(function) {
             continue;
         }
-        let plain_arguments = outliving_callers.contains(&function);
+        let plain_arguments = tail_called.contains(&function);
         let references = References { every: is_done_for_all(module), plain_arguments };
         let flow = Flow::of(function);
         let bases = Bases::find(builder, &references, &flow);

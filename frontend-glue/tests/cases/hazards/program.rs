@@ -20,8 +20,8 @@ const TRACE: [&str; 2] = ["--plan", "trace"];
 /// Without the roots of plain references that the program writes: every pointer gets those that it needs.
 const INFERRED: [&str; 2] = ["--roots", "auto"];
 
-/// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
-/// in the order of its place, at every second level in place of all; with `TALLY_EVERY_WAY`, all at all levels.
+/// Which counts may be saved: all but one, one alone, none, all. At every second level a program runs with one of these
+/// in place of those that the level saves, by turns of its name; with `TALLY_EVERY_WAY` with all of them at each level.
 const SAVINGS: [&str; 13] = {
     let [a, b, c, d, e, f, g, h, i, j] = ALL_BUT_ONE;
     ["none", a, b, c, d, e, f, g, h, i, j, "postponed", "all"]

@@ -1,6 +1,6 @@
 //! References that had no root, or no barrier, each in its situation.
 
-use super::{EITHER, PLANS, prints, typed};
+use super::{EITHER, PLANS, TEXTS, prints, typed};
 use tally_kit::folder::Folder;
 
 const HEADER: &str = "#include <stdio.h>
@@ -286,8 +286,8 @@ fn what_is_used_behind_the_second_return_of_setjmp_is_rooted_until_then() {
     }
 }
 
-/// A coroutine goes on after the switch that entered it has returned: nobody but itself has its argument. It is entered from another
-/// file, and from a table.
+/// A coroutine goes on after the switch that entered it has returned: only the coroutine holds its argument. Its
+/// entry is in another file, or in a table.
 const ENTERED: &str = r#"
 #include "n.h"
 TALLY_SHARED_TYPE(Node, next);
@@ -337,4 +337,77 @@ fn argument_of_a_coroutine_is_there_after_the_switch_that_handed_it_over_has_ret
         let folder = Folder::with(&[("n.h", header), ("entered.c", ENTERED), ("entry.c", ENTRY)]);
         prints(&folder, "entered.c", &[options, &["entry.c"]].concat(), "0\n1 1\n2\n3 3\n4\n5 5\n");
     }
+}
+
+/// The loop has no safepoint of its own, so its argument had no root, and then it was given a poll, since callers keep arguments. The
+/// caller is gone.
+const TAIL_CALLED: &str = r#"
+@Node = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Node, !"size", i64 16, !"refs", !{i32 0}}
+@number = private constant [5 x i8] c"%ld\0A\00"
+@kept = global ptr null
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @tally_new(ptr)
+declare i32 @printf(ptr, ...)
+define ptr @work(ptr %node, i64 %turns) noinline gc "refcount" {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %holder = load ptr, ptr @kept
+  call void @llvm.gcwrite(ptr %holder, ptr %holder, ptr %holder)
+  call void @llvm.gcwrite(ptr null, ptr %holder, ptr %holder)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %turns
+  br i1 %more, label %loop, label %done
+done:
+  %at = getelementptr i8, ptr %node, i64 8
+  %value = load i64, ptr %at
+  %x = inttoptr i64 %value to ptr
+  ret ptr %x
+}
+define ptr @start(ptr %unused, i64 %turns) noinline gc "refcount" {
+  %holder = call ptr @tally_new(ptr @Node)
+  call void @llvm.gcwrite(ptr %holder, ptr @kept, ptr @kept)
+  %node = call ptr @tally_new(ptr @Node)
+  %at = getelementptr i8, ptr %node, i64 8
+  store i64 42, ptr %at
+  %r = musttail call ptr @work(ptr %node, i64 %turns)
+  ret ptr %r
+}
+define i32 @main() gc "refcount" {
+  %value = call ptr @start(ptr null, i64 100000)
+  %n = ptrtoint ptr %value to i64
+  call i32 (ptr, ...) @printf(ptr @number, i64 %n)
+  call void @llvm.gcwrite(ptr null, ptr @kept, ptr @kept)
+  ret i32 0
+}
+"#;
+
+#[test]
+fn argument_of_a_guaranteed_tail_call_is_there_behind_a_loop_that_is_polled() {
+    prints(&Folder::with(&[("tail.ll", TAIL_CALLED)]), "tail.ll", &["--roots", "auto"], "42\n");
+}
+
+/// Whatever the type of the function, and whoever may call it: it is that of a coroutine's entry, too.
+#[test]
+fn a_pointer_into_an_object_is_the_argument_of_a_function_that_allocates() {
+    const COPY: &str = r#"
+char *copy_of(const char *bytes) {
+    text_of("some garbage, and more");
+    return text_of(bytes);
+}
+"#;
+    const PROGRAM: &str = r#"
+char *copy_of(const char *bytes);
+int main(void) {
+    Text *text = (Text *)text_of("01234567b");
+    for (long i = 0; i < 3; i++) text = (Text *)copy_of(text->bytes);
+    printf("%s\n", text->bytes);
+}
+"#;
+    let copy = [TEXTS, COPY].concat();
+    let folder = Folder::with(&[("copy.c", &copy), ("inner.c", &[TEXTS, PROGRAM].concat())]);
+    prints(&folder, "inner.c", &["--roots", "auto", "copy.c"], "01234567b\n");
 }

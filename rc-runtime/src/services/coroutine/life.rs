@@ -1,6 +1,6 @@
 //! A coroutine is made, enters and leaves the chain, dies.
 
-use super::RECORD;
+use super::{ARGUMENT, RECORD};
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::out_of_memory::OutOfMemory;
@@ -27,6 +27,20 @@ impl Heap {
         object.slot(RECORD).store(record);
         self.rest(object).host = Some(value);
         Ok(object)
+    }
+
+    /// The coroutine keeps the argument of its entry, for an entry that has no root of it.
+    pub fn keep_argument(&mut self, coroutine: ObjectRef, argument: ObjectRef) {
+        self.write(coroutine, coroutine.slot(ARGUMENT), argument.address());
+    }
+
+    /// The entry has returned, or never goes on.
+    #[inline(always)]
+    pub fn forget_argument(&mut self, coroutine: ObjectRef) {
+        let slot = coroutine.slot(ARGUMENT);
+        if slot.read() != 0 {
+            self.write(coroutine, slot, 0);
+        }
     }
 
     /// Sets the function that is called when a coroutine is taken apart.

@@ -234,8 +234,10 @@ define i32 @main() gc "refcount" {
   store ptr %made, ptr %root
   %other = call ptr @tally_new(ptr @UpVal)
   %word = ptrtoint ptr %lost to i64
+  %alive = ptrtoint ptr %made to i64
   store i64 %word, ptr %words
   %object = call ptr @hidden(ptr %made)
+  %tag = getelementptr i8, ptr %object, i64 8
   %next = getelementptr i8, ptr %object, i64 16
   WRONG
   ret i32 0
@@ -245,20 +247,24 @@ define i32 @main() gc "refcount" {
 #[test]
 fn plain_references_of_a_type_with_pairs_are_seen_by_each_way_to_write_them() {
     let dead = "use of a dead object: the `UpVal` at 0x";
+    let plain = "which is a plain reference: write it by llvm.gcwrite(value, object, slot)";
     for plan in PLANS {
         for (write, words) in [
             ("call void @tally_gcwrite_i64(i64 %word, ptr %object, ptr %next)", dead),
             ("call void @tally_fill_refs(ptr %object, ptr %next, i64 %word, i64 2)", dead),
             ("call void @tally_copy_refs(ptr %object, ptr %next, ptr %words, i64 1)", dead),
-            (
-                "call void @tally_write_pair(ptr %object, ptr %next, i64 %word, i64 64)",
-                "which is a plain reference: write it by llvm.gcwrite(value, object, slot)",
-            ),
+            ("call void @tally_write_pair(ptr %object, ptr %next, i64 %word, i64 64)", plain),
+            ("call void @tally_write_pair(ptr %object, ptr %tag, i64 %word, i64 64)", plain),
         ] {
             let output = run(plan, "0", "program.ll", &MIXED.replace("WRONG", write));
             let message = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(5), "{plan}, {write}: {}", describe(&output));
             assert!(message.contains(words), "{plan}, {write}: {message}");
         }
+        let right = "call void @tally_write_pair(ptr %object, ptr %object, i64 %alive, i64 64)\n\
+                     call void @tally_gcwrite_i64(i64 %alive, ptr %object, ptr %next)\n\
+                     call void @tally_fill_refs(ptr %object, ptr %next, i64 %alive, i64 2)";
+        let output = run(plan, "0", "program.ll", &MIXED.replace("WRONG", right));
+        assert!(output.status.success(), "{plan}: {}", describe(&output));
     }
 }
