@@ -114,7 +114,7 @@ int main(void) {
     ask("by a pair", pair->first.word);
     TALLY_WRITE_PAIR(pair, first, ((Value){pair->first.word, 1}));
     ask("by a reference beside a pair", pair->second);
-    pair = NULL;
+    printf("one object: %d\n", pair->first.word == (void *)pair->second);
     tally_collect();
     printf("nodes: %lu\n", tally_count_of_type(&tally_type_Node));
 }
