@@ -115,6 +115,7 @@ int main(void) {
     TALLY_WRITE_PAIR(pair, first, ((Value){pair->first.word, 1}));
     ask("by a reference beside a pair", pair->second);
     printf("one object: %d\n", pair->first.word == (void *)pair->second);
+    pair = NULL;
     tally_collect();
     printf("nodes: %lu\n", tally_count_of_type(&tally_type_Node));
 }
