@@ -16,11 +16,6 @@ pub fn by_turns<T>(ways: [T; 2], turn: usize) -> Vec<T> {
     }
 }
 
-/// The number of random inputs to run.
-pub fn so_many(all: u64, of_a_gate: u64) -> u64 {
-    if every_way() { all } else { of_a_gate }
-}
-
 /// Hashes a name, to choose a turn.
 pub fn turn_of(name: &str) -> usize {
     name.bytes().map(usize::from).sum()

@@ -7,18 +7,17 @@
 use tally_kit::dice::Dice;
 use tally_kit::seed;
 use tally_kit::tally_command::tally;
-use tally_kit::ways::so_many;
 use tally_kit::workers::each_number;
 use tally_tests::random_program::program;
 use tally_tests::random_program::trial::{Way, compare};
 
-/// Programs of one test run with `TALLY_EVERY_WAY`, and without.
-const COUNT: [u64; 2] = [24, 12];
+/// Programs of one test run.
+const COUNT: u64 = 24;
 
 #[test]
 fn random_programs_do_what_they_do_without_tally() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let failures = each_number(so_many(COUNT[0], COUNT[1]), 1, |number| {
+    let failures = each_number(COUNT, 1, |number| {
         let seed = number + seed::of_the_run(1);
         let place = folder.path().join(format!("seed-{seed}.c"));
         std::fs::write(&place, program(seed)).expect("the folder can be written to");
