@@ -207,6 +207,8 @@ static const struct Bench {
     {"held_number", held, measured_held_number, UNCHANGED},
     {"held_two", held, measured_held_two, UNCHANGED},
     {"held_pair", held, measured_held_pair, UNCHANGED},
+    {"number_told", held, measured_number_told, UNCHANGED},
+    {"lent_by_turns", held, measured_lent_by_turns, UNCHANGED},
     {"death_beside_large", beside_large, measured_death_in_flight, IS_NULL},
     {"switch", beside_stack, measured_switch, HOLDERS_ARE_NEW},
     {"reclaim_list", list, measured_let_go, FIRST_IS_NULL},

@@ -185,6 +185,47 @@ MEASURED measured_held_pair(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) hold_pair(holders->at[i]);
 }
 
+typedef struct Found {
+    Node *node;
+    long place;
+} Found;
+TALLY_TYPE(Found, node);
+
+CALLED find(Found *found, int place) {
+    found->place = place;
+    call(NULL);
+}
+
+/* A function tells a number through the address of a root, while the frame lends another root to native code. */
+MEASURED measured_number_told(Nodes *holders, Nodes *values) {
+    Node *lent = NULL;
+    Found found = {NULL, 0};
+    TALLY_ROOT(holders, values, lent);
+    TALLY_ROOT_AS(Found, found);
+    lend(&lent);
+    for (int i = 0; i < TIMES; i++) find(&found, i);
+}
+
+/* Each turn of a loop has two variables of which it lends one, and then calls twice. */
+MEASURED measured_lent_by_turns(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) {
+        if (i % 2) {
+            Two two = {NULL, NULL};
+            TALLY_ROOT_AS(Two, two);
+            lend(&two.first);
+            call(NULL);
+            call(NULL);
+        } else {
+            Two other = {NULL, NULL};
+            TALLY_ROOT_AS(Two, other);
+            lend(&other.first);
+            call(NULL);
+            call(NULL);
+        }
+    }
+}
+
 /* What a holder held dies where a value is on its way to a function. */
 MEASURED measured_death_in_flight(Nodes *holders, Nodes *values) {
     TALLY_ROOT(holders, values);

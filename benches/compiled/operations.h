@@ -56,10 +56,12 @@ typedef void Operation(Nodes *holders, Nodes *values);
 Operation measured_loop, measured_write_null, measured_write, measured_alone,
     measured_write_null_alone, measured_write_alone, measured_allocate, measured_temporary, measured_safepoint,
     measured_not_held, measured_held, measured_held_word, measured_held_number, measured_held_two, measured_held_pair, measured_let_go,
-    measured_death_in_flight, measured_read, measured_write_array, measured_pair_number, measured_pair, measured_collect, collect_below,
+    measured_number_told, measured_lent_by_turns, measured_death_in_flight, measured_read, measured_write_array, measured_pair_number, measured_pair, measured_collect, collect_below,
     measured_switch;
 
 /* In a module of its own: a safepoint that the operations cannot see into. */
 void call(Node *node);
+/* Native code that has the address of a root, and may keep it. */
+void lend(Node **root);
 
 #endif

@@ -315,6 +315,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
+        match self.plan {
+            Plan::Prompt => count::lifetimes::mark_ends(&self.builder, &self.callees, function, &gcroots),
+            Plan::Deferred | Plan::Trace => {}
+        }
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         let notes_addresses = match self.plan {
             Plan::Deferred => self.options.has(Mitigation::LendingNoted),

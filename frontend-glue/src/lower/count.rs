@@ -22,12 +22,14 @@ pub(super) mod facts;
 mod held_parameters;
 mod inferred_leaves;
 mod inlined_leaves;
+pub(super) mod lifetimes;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
 mod patterns;
 mod placement;
 mod postponed;
+mod recount_calls;
 mod recount_root;
 mod remark;
 mod returns;
@@ -60,6 +62,7 @@ use facts::{Effect, Facts};
 use operation::{Operation, Operations};
 use ownership::Ownership;
 use postponed::{Postponed, Postponing};
+use recount_calls::{RecountCalls, Recounts};
 
 /// The counts of one module while it is lowered.
 pub(super) struct Counts {
@@ -72,6 +75,7 @@ pub(super) struct Counts {
     words_of_fields: Option<OneWord>,
     /// And pairs.
     pairs_of_fields: Option<PairReading>,
+    recounts: Recounts,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
     /// The operation that a test has damaged.
@@ -87,8 +91,12 @@ pub(super) struct Counted {
     shadows: Vec<Option<usize>>,
     /// Whether a root is counted at every store to it.
     exact: Vec<bool>,
-    /// How to read the roots that inline code settles.
+    /// Whether the address of a root goes to functions alone that do not keep it.
+    passed_down: Vec<bool>,
+    /// How to read the roots that compiled code settles.
     words: Vec<Option<Vec<RootWord>>>,
+    /// Of those, what is called in place of inline code.
+    recounts: Vec<Option<RecountCalls>>,
     /// Writes that keep what they replace.
     kept: HandleSet<Value>,
     /// Writes and operations whose decrements are postponed.
@@ -106,6 +114,7 @@ impl Counts {
             out_parameters: OutParameters::default(),
             words_of_fields: None,
             pairs_of_fields: None,
+            recounts: Recounts::default(),
             remarks: Vec::new(),
             placed: 0,
             damaged: None,
@@ -189,6 +198,7 @@ impl Counts {
                 roots: &counted.roots,
                 simple: counted.simple.clone(),
                 exact: &counted.exact,
+                passed_down: &counted.passed_down,
                 settled,
                 hidden: hidden.clone(),
                 takeable: &takeable,
@@ -214,7 +224,24 @@ impl Counts {
         }
         counted.kept = self.kept_writes(callees, function);
         balance::check(callees, &self.operations, &self.facts, function, &counted, asked)?;
+        self.prepare_recounts(builder, function, &mut counted, options);
         Ok(counted)
+    }
+
+    /// Where so many words are settled that inline code would be too much, functions do it.
+    fn prepare_recounts(&mut self, builder: &Builder, function: Value, counted: &mut Counted, options: &LowerOptions) {
+        let called = recount_calls::called(&self.operations, function, &counted.words);
+        if called.is_empty() {
+            return;
+        }
+        let mut recounts = std::mem::take(&mut self.recounts);
+        let expansion = self.expansion(builder, options, counted);
+        let mut calls = vec![None; counted.roots.len()];
+        for root in called {
+            calls[root] = counted.words[root].as_ref().map(|words| recounts.of(&expansion, words));
+        }
+        counted.recounts = calls;
+        self.recounts = recounts;
     }
 
     /// The writes behind a `keep`.
@@ -237,10 +264,12 @@ impl Counts {
     ) -> Counted {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
         let (shadows, postponed) = (vec![None; roots.len()], Postponed::default());
-        let words = roots.iter().map(|root| slots::few_words(builder.module(), root)).collect();
+        let words = roots.iter().map(|root| slots::known_words(builder.module(), root)).collect();
         let exact: Vec<bool> = roots.iter().map(|root| self.out_parameters.counts(root)).collect();
+        let passed_down = roots.iter().map(|root| self.out_parameters.lead_to(root)).collect();
+        let (kept, recounts) = (HandleSet::default(), Vec::new());
         let mut counted =
-            Counted { roots: roots.to_vec(), simple, shadows, exact, words, kept: HandleSet::default(), postponed };
+            Counted { roots: roots.to_vec(), simple, shadows, exact, passed_down, words, recounts, kept, postponed };
         for (number, root) in roots.iter().enumerate() {
             if counted.simple[number] || counted.exact[number] {
                 continue;
@@ -344,6 +373,7 @@ impl Counts {
             kept: &counted.kept,
             shadows: &counted.shadows,
             words: &counted.words,
+            recounts: &counted.recounts,
             out_parameters: &self.out_parameters,
             words_of_fields: self.words_of_fields,
             pairs_of_fields: self.pairs_of_fields,
@@ -373,6 +403,7 @@ pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
         out_parameters,
         words_of_fields: None,
         pairs_of_fields: None,
+        recounts: Recounts::default(),
         remarks: Vec::new(),
         placed: 0,
         damaged: None,

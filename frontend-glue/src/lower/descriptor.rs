@@ -89,7 +89,7 @@ impl Descriptor {
 }
 
 /// How to read a word that may be a reference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct OneWord {
     /// Bits that tell the kind of the word.
     pub(crate) mask: u64,
@@ -120,7 +120,7 @@ impl OneWord {
 }
 
 /// How to read the pairs of a type: a tag, and the word beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PairReading {
     /// Bits of the tag that tell what the word is.
     pub(crate) mask: u64,
@@ -151,7 +151,7 @@ impl PairReading {
 }
 
 /// How a reference of a root is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Reading {
     /// By its word alone.
     Word(OneWord),
@@ -160,7 +160,7 @@ pub(crate) enum Reading {
 }
 
 /// A reference of a root: where its word stands, and how it is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RootWord {
     pub(crate) offset: u64,
     pub(crate) reading: Reading,

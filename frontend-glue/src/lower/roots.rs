@@ -16,6 +16,7 @@ use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
 use crate::llvm::value::Place;
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
+use crate::lower::count::lifetimes::ENDS;
 use crate::lower::named_root::root_id;
 use crate::lower::{LowerOptions, Mitigation};
 
@@ -186,13 +187,13 @@ fn leading_allocas(function: Value) -> Vec<Value> {
 }
 
 /// Stores null into the slot.
-fn make_null(builder: &Builder, root: &Root) {
+fn make_null(builder: &Builder, root: &Root) -> Value {
     let of = root.slot.allocated_type();
     let scalar = of.is_pointer() || of.integer_bits().is_some_and(|bits| bits <= 64);
     if scalar && builder.module().store_size_of(of) == root.bytes {
-        builder.store(of.null(), root.slot);
+        builder.store(of.null(), root.slot)
     } else {
-        builder.clear(root.slot, root.bytes, root.slot.alignment());
+        builder.clear(root.slot, root.bytes, root.slot.alignment())
     }
 }
 
@@ -203,7 +204,10 @@ fn end_lifetimes(builder: &Builder, callees: &Callees, roots: &[Root]) {
                 Callee::LifetimeStart => call.value().erase(),
                 Callee::LifetimeEnd => {
                     builder.before(call.value());
-                    make_null(builder, root);
+                    let store = make_null(builder, root);
+                    if call.value().has_mark(ENDS) {
+                        builder.mark(store, ENDS);
+                    }
                     call.value().erase();
                 }
                 _ => {}

@@ -2,7 +2,7 @@
 //!
 //! Such a store counts nothing (it may be in native code, which does not know that this is a root), so the object in
 //! the root may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So
-//! a frame that lends increments a counter of its thread. While that is not zero, drains walk the stack and protect
+//! a frame that lends increments a counter of its thread. While that is not zero, drains that may free something walk the stack and protect
 //! the objects in roots, and are postponed if the stack is deep (`tally_heap::plan::prompt`'s `address_taken_walk`).
 //! `[ROOT]`
 //!

@@ -23,7 +23,7 @@ use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::ownership::{keeps_fields, may_replace};
 use super::postponed::{Postponed, makes_up};
-use super::settled_roots::PrivateRoots;
+use super::settled_roots::SettledRoots;
 use super::stops;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
@@ -46,7 +46,7 @@ pub(super) fn check(
     let simple = roots.iter().enumerate().filter(|(index, _)| counted.simple[*index]);
     let slots = simple.map(|(index, root)| (root.slot, index)).collect();
     let complex: BTreeSet<usize> = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
-    let private = PrivateRoots::of(callees, function, roots, complex.iter().copied());
+    let changes = SettledRoots::of(callees, function, roots, &counted.passed_down, complex.iter().copied());
     let numbers = HandleMap::default();
     let postponed = &counted.postponed;
     let mut checker = Checker {
@@ -57,7 +57,7 @@ pub(super) fn check(
         roots,
         slots,
         complex,
-        private,
+        changes,
         postponed,
         asked,
         numbers,
@@ -66,7 +66,7 @@ pub(super) fn check(
     };
     let flow = Flow::of(function);
     let holds = |&exact: &bool| if exact { Holds::Owns } else { Holds::Null };
-    let unchanged = checker.private.at_entry();
+    let unchanged = checker.changes.at_entry();
     let settled = unchanged.settled.bits().collect();
     let start = State { slots: counted.exact.iter().map(holds).collect(), settled, unchanged, ..State::default() };
     let starts = flow.solve(
@@ -95,7 +95,7 @@ struct Checker<'a> {
     roots: &'a [Root],
     slots: HandleMap<Value, usize>,
     complex: BTreeSet<usize>,
-    private: PrivateRoots<'a>,
+    changes: SettledRoots<'a>,
     postponed: &'a Postponed,
     asked: &'a HandleSet<Call>,
     numbers: HandleMap<Value, usize>,
@@ -166,9 +166,8 @@ impl Checker<'_> {
         }
         match instruction.opcode() {
             Some(Opcode::LLVMStore) => {
-                let Some(&slot) = self.slots.get(&instruction.operand(1)) else {
-                    return state.may_change_roots(&self.private, instruction);
-                };
+                state.may_change_roots(&self.changes, instruction);
+                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return };
                 if state.slots[slot] == Holds::Owns {
                     self.blame(
                         instruction,
@@ -178,7 +177,7 @@ impl Checker<'_> {
                 state.slots[slot] = if instruction.operand(0).is_null() { Holds::Null } else { Holds::Borrows };
             }
             Some(Opcode::LLVMRet | Opcode::LLVMResume) => self.end(state, instruction),
-            _ => {}
+            _ => _ = state.unchanged.step(&self.changes, instruction),
         }
     }
 
@@ -248,7 +247,7 @@ impl Checker<'_> {
                     self.blame(at, "there is no such root of many words");
                 } else if operation == Operation::Settle {
                     state.settled.insert(root);
-                    state.unchanged.settle(&self.private, root);
+                    state.unchanged.settle(&self.changes, root);
                     state.counting.insert(root);
                 } else {
                     state.settled.remove(&root);
@@ -264,6 +263,9 @@ impl Checker<'_> {
                     );
                 }
                 state.address_taken = operation == Operation::Lend;
+            }
+            Operation::Drain | Operation::Stop | Operation::Finish if self.facts.is_quiet_function(self.function) => {
+                self.blame(at, "a function in which nothing dies, for which callers count no roots, drains");
             }
             Operation::Drain => {
                 state.fallen = false;
@@ -397,7 +399,7 @@ impl Checker<'_> {
             Callee::WriteWord | Callee::WritePair => true,
             _ => false,
         };
-        state.may_change_roots(&self.private, at);
+        state.may_change_roots(&self.changes, at);
         if !call.is_invoke() {
             self.result_of(state, call);
         }
@@ -428,7 +430,9 @@ impl Checker<'_> {
     }
 
     fn all_settled(&mut self, state: &State, at: Value) {
-        if let Some(&root) = self.complex.difference(&state.settled).next() {
+        let mut unsettled =
+            self.complex.difference(&state.settled).filter(|&&root| !state.unchanged.settled.contains(root));
+        if let Some(&root) = unsettled.next() {
             self.blame(at, &format!("root {} is not settled at this safepoint", self.root(root)));
         }
     }

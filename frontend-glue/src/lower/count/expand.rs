@@ -5,7 +5,7 @@
 //!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
 //!   drop(v)        if v >> 40 == heap: byte(v) −= 1;  if byte(v) & 0x7f == 0: tally_count_low(v)    rarely: v is what a root held
 //!   keep(v)        if v >> 40 == heap: if byte(v) < 0x80: tally_count_low(v)                        rarely: not settled
-//!   settle(root)   of few references: `settle`; else tally_root_settle(slot, shadow, handle, bytes)
+//!   settle(root)   of some references: `recount_root`, inline or called (`recount_calls`); else tally_root_settle(slot, shadow, handle, bytes)
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
@@ -24,6 +24,7 @@
 use super::operation::Operation;
 use super::out_parameters::OutParameters;
 use super::postponed::Postponed;
+use super::recount_calls::RecountCalls;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, HandleSet, Opcode, Value};
@@ -53,8 +54,10 @@ pub(super) struct Expansion<'a> {
     pub(super) postponed: &'a Postponed,
     /// For each settled root the number of its shadow.
     pub(super) shadows: &'a [Option<usize>],
-    /// How to read the roots that inline code settles.
+    /// How to read the roots that compiled code settles.
     pub(super) words: &'a [Option<Vec<RootWord>>],
+    /// What is called to settle them, where inline code would be too much.
+    pub(super) recounts: &'a [Option<RecountCalls>],
     /// Writes that keep what they replace.
     pub(super) kept: &'a HandleSet<Value>,
     /// Stores to roots that are counted like writes.

@@ -185,7 +185,8 @@ impl Facts {
         match callees.of_call(call) {
             Callee::Ordinary => {
                 let known = quiet.contains(&call.callee()) || self.promises.never_releases(call);
-                known || !(callees.is_safepoint(call) || self.may_unwind(call))
+                // An unknown leaf may let go of objects, which a managed function would see die at its end.
+                known || !self.managed.contains(&call.value().function()) && self.is_unknown_leaf(callees, call)
             }
             Callee::GcRoot
             | Callee::GcRead
@@ -197,6 +198,11 @@ impl Facts {
             | Callee::InlineAsm => true,
             _ => false,
         }
+    }
+
+    /// Whether a function that is not known is called, in which nothing dies.
+    pub(super) fn is_unknown_leaf(&self, callees: &Callees, call: Call) -> bool {
+        callees.of_call(call) == Callee::Ordinary && !callees.is_safepoint(call) && !self.may_unwind(call)
     }
 
     /// Whether a count comes with the result of the call.

@@ -33,7 +33,7 @@ pub(super) fn find(callees: &Callees, facts: &Facts, managed: &[Value]) -> Handl
     };
     let candidates: HandleSet<Value> = managed.iter().copied().filter(may_be).collect();
     smallest(&candidates, |leaves, function| {
-        let lets_go = |call: Call| lets_go(callees, leaves, call);
+        let lets_go = |call: Call| lets_go(callees, facts, leaves, call);
         let passes = |call: Call| lets_go(call) || facts.is_passed_by_quiet(callees, call) || ends_program(call);
         let fits = |call: Call| !call.is_musttail() && passes(call);
         function.calls().all(fits) && !comes_again(function, lets_go)
@@ -49,10 +49,11 @@ pub(super) fn ends_program(call: Call) -> bool {
 }
 
 /// Whether counts may fall in the call, but nothing dies, given the leaves known so far.
-fn lets_go(callees: &Callees, leaves: &HandleSet<Value>, call: Call) -> bool {
+fn lets_go(callees: &Callees, facts: &Facts, leaves: &HandleSet<Value>, call: Call) -> bool {
     match callees.of_call(call) {
         Callee::GcWrite | Callee::WriteWord | Callee::WritePair | Callee::Runtime(CallKind::Leaf) => true,
-        _ => leaves.contains(&call.callee()),
+        _ if facts.is_quiet(call) => false,
+        _ => leaves.contains(&call.callee()) || facts.is_unknown_leaf(callees, call),
     }
 }
 

@@ -92,6 +92,8 @@ impl OutParameters {
                 uses.stores.iter().filter(|&&store| named.insert(store)).for_each(|&store| name(builder, store));
             }
         }
+        // A report is work for the end of a managed function.
+        facts.forget_quiet(named.into_iter().map(Value::function).filter(|function| managed.contains(function)));
         let slots =
             address_taken.into_iter().map(|(slot, _)| slot).chain(silent.into_iter().map(|root| root.slot)).collect();
         OutParameters { slots, counted: closed.slots, writes }

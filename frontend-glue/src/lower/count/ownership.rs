@@ -38,7 +38,7 @@ use super::Patterns;
 use super::decisions::Decisions;
 use super::facts::Facts;
 use super::operation::Operations;
-use super::settled_roots::PrivateRoots;
+use super::settled_roots::SettledRoots;
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow, solve_in_rounds};
 use crate::llvm::call::Call;
@@ -65,6 +65,8 @@ pub(super) struct Ownership<'a> {
     pub(super) simple: Vec<bool>,
     /// Whether each of them is counted at every store to it: it owns its object at all times.
     pub(super) exact: &'a [bool],
+    /// Whether the address of a root goes to functions alone that do not keep it.
+    pub(super) passed_down: &'a [bool],
     /// The roots that are settled.
     pub(super) settled: Vec<usize>,
     /// The hidden roots, for temporaries that are arguments.
@@ -109,11 +111,12 @@ impl Ownership<'_> {
                 }
             }
         }
-        let private = PrivateRoots::of(self.callees, self.function, self.roots, self.settled.iter().copied());
-        let unchanged = private.at_entry();
+        let changes =
+            SettledRoots::of(self.callees, self.function, self.roots, self.passed_down, self.settled.iter().copied());
+        let unchanged = changes.at_entry();
         let mut walk = Walk {
             it: self,
-            private,
+            changes,
             slot_of,
             phi_contents,
             owned_phis,

@@ -1,4 +1,4 @@
-//! Expands the settling of a root: inline code for a root of few references, else a call.
+//! Expands the settling of a root: inline code for a root of few references, which functions have for roots of more (`recount_calls`).
 //!
 //! ```text
 //!   settle(root)     for each reference:
@@ -14,14 +14,15 @@
 //!
 //! `expand` calls this. The root's descriptor, a constant, names the bits that tell a reference; tag and heap range
 //! are one comparison, since both fix bits of the same word. An unchanged word is only compared: most roots are
-//! settled far more often than they are stored to. Words found by `trace`, and roots of many, are left to the runtime,
-//! which gets the handle of the type. The loaded word is frozen: a word that the program never stored
+//! settled far more often than they are stored to. Words found by `trace`, and roots of more than thirty-two, are left to the
+//! runtime, which gets the handle of the type. The loaded word is frozen: a word that the program never stored
 //! is arbitrary, but must be the same in the comparison and in the shadow.
 //!
 //! Expected cost: unchanged 3 instructions, 6 for a pair; else that and an increment and a decrement, as of other roots, and a store
 //! (benches/compiled.rs).
 
 use super::expand::Expansion;
+use super::recount_calls::root_of;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Opcode, Value};
@@ -33,9 +34,12 @@ use tally_heap::memory::layout::Layout;
 impl Expansion<'_> {
     /// Settles the root that `call` names, or releases the objects that it counts if the function ends.
     pub(super) fn settle(&self, call: Call, leave: bool, tables: &mut ModuleTables) {
-        let number = call.argument(0).constant_integer().expect("a root's number") as usize;
+        let number = root_of(call);
         let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
         let root = &self.roots[number];
+        if let Some(Some(calls)) = self.recounts.get(number) {
+            return calls.call(self.builder, call.value(), leave, root.slot, shadow.slot);
+        }
         if let Some(words) = &self.words[number] {
             for word in words {
                 match leave {
@@ -53,7 +57,7 @@ impl Expansion<'_> {
         builder.call(function.value_type(), function, &[slot, shadow.slot, how, builder.i64(root.bytes)]);
     }
 
-    fn settle_word(&self, place: Value, slot: Value, shadow: Value, at: RootWord) {
+    pub(super) fn settle_word(&self, place: Value, slot: Value, shadow: Value, at: RootWord) {
         let (builder, module) = (self.builder, self.builder.module());
         let head = split_before(builder, place);
         let rest = place.block();
@@ -81,7 +85,7 @@ impl Expansion<'_> {
         builder.branch(rest);
     }
 
-    fn release_shadow(&self, place: Value, shadow: Value, at: RootWord) {
+    pub(super) fn release_shadow(&self, place: Value, shadow: Value, at: RootWord) {
         let builder = self.builder;
         let head = split_before(builder, place);
         let rest = place.block();

@@ -37,13 +37,13 @@ fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
     }
 }
 
-/// References of a root that inline code settles, at most; a root of more is left to a call.
-const INLINE_REFERENCES: usize = 4;
+/// References of a root that compiled code settles, at most; a root of more is left to the runtime.
+const COMPILED_REFERENCES: usize = 32;
 
-/// How to read a root that inline code can settle: few references, plain or told by the masks of its descriptor.
-pub(super) fn few_words(module: Module, root: &Root) -> Option<Vec<RootWord>> {
+/// How to read a root that compiled code can settle: some references, plain or told by the masks of its descriptor.
+pub(super) fn known_words(module: Module, root: &Root) -> Option<Vec<RootWord>> {
     match root.how {
-        Some(how) => RootWord::all_of_type(module, how, root.bytes).filter(|words| words.len() <= INLINE_REFERENCES),
+        Some(how) => RootWord::all_of_type(module, how, root.bytes).filter(|words| words.len() <= COMPILED_REFERENCES),
         None if root.bytes == 8 => Some(vec![RootWord::PLAIN]),
         None => None,
     }
@@ -68,9 +68,38 @@ pub(in crate::lower) fn is_address_taken(callees: &Callees, root: &Root) -> bool
     !stays_within(root.slot, |user, _| is_known(user).then(Vec::new))
 }
 
+/// Where the address of a root goes.
+pub(super) struct Ways {
+    /// The instructions that pass it on, to where somebody may write to it.
+    pub(super) passed_on: Vec<Value>,
+    /// The values that are the address, or lead into the root.
+    pub(super) addresses: HandleSet<Value>,
+}
+
+impl Ways {
+    pub(super) fn of(callees: &Callees, slot: Value) -> Ways {
+        let mut passed_on = Vec::new();
+        let goes_on = |user: Value, _| {
+            if !user.as_call().is_some_and(|it| is_told_nobody(callees.of_call(it))) {
+                passed_on.push(user);
+            }
+            Some(Vec::new())
+        };
+        let addresses = addresses_within(slot, goes_on).expect("each goes on somewhere");
+        Ways { passed_on, addresses }
+    }
+}
+
 /// Whether an address is loaded from, stored to and compared, and goes nowhere but where `goes_on` knows it: the values that are the address
 /// behind an instruction that does something else with it; `None` for what nobody knows.
-pub(super) fn stays_within(slot: Value, mut goes_on: impl FnMut(Value, Value) -> Option<Vec<Value>>) -> bool {
+pub(super) fn stays_within(slot: Value, goes_on: impl FnMut(Value, Value) -> Option<Vec<Value>>) -> bool {
+    addresses_within(slot, goes_on).is_some()
+}
+
+fn addresses_within(
+    slot: Value,
+    mut goes_on: impl FnMut(Value, Value) -> Option<Vec<Value>>,
+) -> Option<HandleSet<Value>> {
     let (mut seen, mut queue) = (HandleSet::default(), vec![slot]);
     while let Some(address) = queue.pop() {
         if !seen.insert(address) {
@@ -89,12 +118,12 @@ pub(super) fn stays_within(slot: Value, mut goes_on: impl FnMut(Value, Value) ->
                 ) => queue.push(user),
                 _ => match goes_on(user, address) {
                     Some(addresses) => queue.extend(addresses),
-                    None => return false,
+                    None => return None,
                 },
             }
         }
     }
-    true
+    Some(seen)
 }
 
 /// Whether the lowering knows the call, and the address of a root may be passed to it.

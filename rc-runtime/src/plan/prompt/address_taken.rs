@@ -6,7 +6,7 @@
 //!
 //! | when | done |
 //! |---|---|
-//! | a store | the slot is noted |
+//! | a store | the slot is noted, if it may hold a reference now or something is held for it |
 //! | a drain | the objects in noted slots are held. Holds of frames that are gone end, and those of the running frame whose slot has changed |
 //!
 //! Only the running frame and callees that name it change a slot, so nothing else has to be looked at: a drain costs the references
@@ -35,6 +35,11 @@ impl AddressTaken {
     /// Objects that are held on behalf of a slot.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.held.iter().map(|&(_, object)| object)
+    }
+
+    /// Whether an object is held for the slot.
+    fn holds_for(&self, slot: u64) -> bool {
+        self.held.binary_search_by(|&(other, _)| slot.cmp(&other)).is_ok()
     }
 
     /// Whether the next drain has something to do here.

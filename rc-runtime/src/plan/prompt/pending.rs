@@ -120,6 +120,14 @@ impl Heap {
         !self.prompt.cascades.is_empty() || self.pending_len() > LEFT_ALONE
     }
 
+    /// Whether a drain has anything to free, or anybody to call who may leave it something.
+    #[inline(always)]
+    fn something_may_die(&mut self) -> bool {
+        let services = &self.services;
+        let calls = services.specials.post_clear.are_due() || services.finalizers.collect_wanted;
+        calls || !self.prompt.cascades.is_empty() || self.pending_len() != 0
+    }
+
     /// Protects what `words` may lead to, and what roots hold that others may write to by their address: such a store counts
     /// nothing until the frame's next safepoint. `[ROOT]` Returns how many objects were protected before.
     #[inline(always)]
@@ -218,7 +226,7 @@ impl Heap {
         if depth == 0 {
             (heap.prompt.leaves_rest, heap.prompt.nested_left) = (false, NESTED_MAX);
         }
-        let held = match ADDRESS_TAKEN {
+        let held = match ADDRESS_TAKEN && heap.something_may_die() {
             true => heap.protect_in_flight(words),
             false => heap.protect(words),
         };

@@ -1,7 +1,7 @@
 //! The state that the checker of counts tracks on each path, and whether paths that meet agree.
 
 use crate::llvm::Value;
-use crate::lower::count::settled_roots::{PrivateRoots, Unchanged};
+use crate::lower::count::settled_roots::{SettledRoots, Unchanged};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) handed: bool,
     /// A count fell since the last drain.
     pub(super) fallen: bool,
-    /// Roots of many words that count their objects; any store or call may change that, if they are not private.
+    /// Roots of many words that count their objects; any store or call may change that, if others may have their address.
     pub(super) settled: BTreeSet<usize>,
     pub(super) unchanged: Unchanged,
     /// Roots of many words that may count any objects.
@@ -62,9 +62,9 @@ impl State {
         }
     }
 
-    /// Any store or call may write to a root whose address was passed on; to others those that name them.
-    pub(super) fn may_change_roots(&mut self, private: &PrivateRoots, at: Value) {
-        self.unchanged.step(private, at);
+    /// Any store or call may write to a root whose address others have; to the rest those that name them.
+    pub(super) fn may_change_roots(&mut self, changes: &SettledRoots, at: Value) {
+        self.unchanged.step(changes, at);
         self.settled.retain(|&root| self.unchanged.settled.contains(root));
     }
 

@@ -223,11 +223,15 @@ impl Walk<'_> {
     fn settle_all(&mut self, state: &mut State, place: Value) {
         for &root in &self.it.settled {
             if !state.unchanged.settled.contains(root) {
-                self.edit(place, What::Settle(root));
-                state.pending |= state.unchanged.counting.contains(root);
-                state.unchanged.settle(&self.private, root);
+                self.settle(state, place, root);
             }
         }
+    }
+
+    pub(super) fn settle(&mut self, state: &mut State, place: Value, root: usize) {
+        self.edit(place, What::Settle(root));
+        state.pending |= state.unchanged.counting.contains(root);
+        state.unchanged.settle(&self.changes, root);
     }
 
     /// Ends the frame: locals are released in reverse order of declaration.

@@ -14,12 +14,12 @@ use crate::lower::count::decisions::{Decisions, Edit, What};
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::{Remark, Saving};
-use crate::lower::count::settled_roots::PrivateRoots;
+use crate::lower::count::settled_roots::SettledRoots;
 
 /// One walk: the transfer function of the analysis, or the last walk, which records.
 pub(super) struct Walk<'a> {
     pub(super) it: &'a Ownership<'a>,
-    pub(super) private: PrivateRoots<'a>,
+    pub(super) changes: SettledRoots<'a>,
     pub(super) slot_of: HandleMap<Value, usize>,
     pub(super) phi_contents: PhiContents,
     pub(super) owned_phis: HandleSet<Value>,
@@ -114,7 +114,10 @@ impl Walk<'_> {
     }
 
     fn step(&mut self, state: &mut State, instruction: Value) {
-        state.unchanged.step(&self.private, instruction);
+        let is_call = matches!(instruction.opcode(), Some(Opcode::LLVMCall | Opcode::LLVMInvoke));
+        if !is_call {
+            self.change(state, instruction);
+        }
         match instruction.opcode() {
             Some(Opcode::LLVMLoad) => {
                 self.load(state, instruction);
@@ -136,8 +139,11 @@ impl Walk<'_> {
                     self.hand_on(state, call);
                 } else if effect == Effect::None {
                     self.quiet_call(state, call);
+                    self.change(state, instruction);
                 } else {
                     self.before_call(state, call, effect);
+                    // What gets the address of a root may have written to it.
+                    state.unchanged.step(&self.changes, instruction);
                     if !call.is_invoke() {
                         let next = instruction.next_instruction().expect("a call is no terminator");
                         self.after_call(state, call, next);
@@ -147,6 +153,15 @@ impl Walk<'_> {
             Some(Opcode::LLVMRet) if !ends_in_tail_call(instruction) => self.end(state, instruction),
             Some(Opcode::LLVMResume) => self.leave(state, instruction),
             _ => {}
+        }
+    }
+
+    /// Roots that the instruction may change. One whose life ends is settled there, or the places where ways meet would settle it, again and
+    /// again: in a loop around a large switch each root of each branch.
+    fn change(&mut self, state: &mut State, instruction: Value) {
+        if let Some(root) = state.unchanged.step(&self.changes, instruction) {
+            let next = instruction.next_instruction().expect("a store is no terminator");
+            self.settle(state, next, root);
         }
     }
 

@@ -8,6 +8,11 @@ use crate::object::ObjectRef;
 impl Heap {
     /// A reference may have been stored to `slot`, a word of this thread's stack, whose frames in use begin at `sp`.
     pub fn note_address_taken_store(&mut self, slot: u64, sp: u64) {
+        self.refresh_pointer_masks();
+        // Most of what goes to out-parameters are numbers and native addresses.
+        if !self.may_refer(word(slot)) && !self.prompt.address_taken.holds_for(slot) {
+            return;
+        }
         let noted = &mut self.prompt.address_taken.noted;
         if noted.last() != Some(&slot) {
             noted.push(slot);
@@ -88,6 +93,11 @@ impl Heap {
     /// Whether a word may stand for that object.
     fn may_mean(&self, word: u64, object: ObjectRef) -> bool {
         self.masks().any(|mask| word & mask == object.address())
+    }
+
+    /// Whether any type of the program would take the word for a reference.
+    fn may_refer(&self, word: u64) -> bool {
+        self.masks().any(|mask| range::in_heap(word & mask))
     }
 
     fn masks(&self) -> impl Iterator<Item = u64> {
