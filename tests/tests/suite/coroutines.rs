@@ -61,6 +61,13 @@ fn objects_live_and_die_with_the_stack_whose_frames_hold_them() {
     under_zeal("held_by_frames", &[]);
 }
 
+/// A function stores to a variable of several words of its caller, through its address, and leaves the stack: each word holds what it got.
+#[test]
+fn what_was_stored_through_an_address_before_a_switch_lives_behind_it() {
+    as_users_do("stored_before_a_switch", &[]);
+    under_zeal("stored_before_a_switch", &[]);
+}
+
 /// scenarios 109, 110, 112, 114, 117, 118: object to stack to frame to object.
 #[test]
 fn cycles_through_stopped_stacks_are_found() {

@@ -10,6 +10,7 @@
 
 use super::{Record, State, deep, memory, stopped};
 use crate::module::record::ADDRESS_TAKEN_ROOT;
+use crate::module::root_table::How;
 use crate::stack::roots::{StackRoots, anchor, is_ours, walk_stopped};
 use crate::stack::shadow_stack::{self, ChainEnd};
 use stack_roots::Registers;
@@ -115,13 +116,20 @@ pub(super) fn take_up(heap: &mut Heap, record: &Record) {
         // SAFETY: it stopped there, and has not gone on yet.
         let registers = unsafe { stopped::registers(record.sp.get()) };
         let sp = registers.map_or(0, |registers| registers.sp);
-        let mut slots = vec![];
-        StackRoots::default().for_each_slot(registers, record, |slot, is_counted, _| {
+        let (mut roots, mut slots) = (StackRoots::default(), vec![]);
+        roots.for_each_slot(registers, record, |slot, is_counted, id| {
             if !is_counted {
-                slots.push(slot);
+                slots.push((slot, id));
             }
         });
-        slots.into_iter().for_each(|slot| heap.note_address_taken_store(slot, sp));
+        for (slot, id) in slots {
+            let bytes = match roots.snapshot.roots.how(id) {
+                Some(How::Type(how)) => how.size,
+                Some(How::Metadata(_)) | None => 8,
+            };
+            // Of each word: a function that has the address may have stored to any before it left the stack.
+            (slot..slot + bytes).step_by(8).for_each(|word| heap.note_address_taken_store(word, sp));
+        }
     }
     heap.take_up(record.its_object());
 }
