@@ -247,6 +247,7 @@ impl Checker<'_> {
                     self.blame(at, "there is no such root of many words");
                 } else if operation == Operation::Settle {
                     state.settled.insert(root);
+                    state.ended.remove(&root);
                     state.unchanged.settle(&self.changes, root);
                     state.counting.insert(root);
                 } else {

@@ -15,6 +15,9 @@ impl Checker<'_> {
         if let Some(&root) = state.counting.first() {
             self.blame(at, &format!("root {} still counts its old object when the frame goes away", self.root(root)));
         }
+        if let Some(&root) = state.ended.first() {
+            self.blame(at, &format!("root {} was not settled where its life ended", self.root(root)));
+        }
         if !ends && !state.temporaries.is_empty() {
             self.blame(at, "a temporary still has its count when the frame goes away");
         }

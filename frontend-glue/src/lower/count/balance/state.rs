@@ -31,6 +31,8 @@ pub(super) struct State {
     /// Roots of many words that count their objects; any store or call may change that, if others may have their address.
     pub(super) settled: BTreeSet<usize>,
     pub(super) unchanged: Unchanged,
+    /// Roots whose life has ended, and that were not settled since.
+    pub(super) ended: BTreeSet<usize>,
     /// Roots of many words that may count any objects.
     pub(super) counting: BTreeSet<usize>,
     pub(super) address_taken: bool,
@@ -53,6 +55,7 @@ impl State {
         self.waiting |= other.waiting;
         self.settled.retain(|root| other.settled.contains(root));
         self.unchanged.merge(&other.unchanged);
+        self.ended.extend(&other.ended);
         self.counting.extend(&other.counting);
         if self.address_taken != other.address_taken || self.handed != other.handed {
             self.temporaries.insert(CLASH);
@@ -64,7 +67,7 @@ impl State {
 
     /// Any store or call may write to a root whose address others have; to the rest those that name them.
     pub(super) fn may_change_roots(&mut self, changes: &SettledRoots, at: Value) {
-        self.unchanged.step(changes, at);
+        self.ended.extend(self.unchanged.step(changes, at));
         self.settled.retain(|&root| self.unchanged.settled.contains(root));
     }
 
