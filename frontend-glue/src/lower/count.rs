@@ -63,6 +63,7 @@ use operation::{Operation, Operations};
 use ownership::Ownership;
 use postponed::{Postponed, Postponing};
 use recount_calls::{RecountCalls, Recounts};
+use std::collections::BTreeMap;
 
 /// The counts of one module while it is lowered.
 pub(super) struct Counts {
@@ -95,8 +96,8 @@ pub(super) struct Counted {
     passed_down: Vec<bool>,
     /// How to read the roots that compiled code settles.
     words: Vec<Option<Vec<RootWord>>>,
-    /// Of those, what is called in place of inline code.
-    recounts: Vec<Option<RecountCalls>>,
+    /// What is called for some of those in place of inline code.
+    recounts: BTreeMap<usize, RecountCalls>,
     /// Writes that keep what they replace.
     kept: HandleSet<Value>,
     /// Writes and operations whose decrements are postponed.
@@ -231,17 +232,10 @@ impl Counts {
     /// Where so many words are settled that inline code would be too much, functions do it.
     fn prepare_recounts(&mut self, builder: &Builder, function: Value, counted: &mut Counted, options: &LowerOptions) {
         let called = recount_calls::called(&self.operations, function, &counted.words);
-        if called.is_empty() {
-            return;
-        }
         let mut recounts = std::mem::take(&mut self.recounts);
         let expansion = self.expansion(builder, options, counted);
-        let mut calls = vec![None; counted.roots.len()];
-        for root in called {
-            calls[root] = counted.words[root].as_ref().map(|words| recounts.of(&expansion, words));
-        }
-        counted.recounts = calls;
-        self.recounts = recounts;
+        let calls = called.into_iter().map(|(root, words)| (root, recounts.of(&expansion, words))).collect();
+        (counted.recounts, self.recounts) = (calls, recounts);
     }
 
     /// The writes behind a `keep`.
@@ -267,7 +261,7 @@ impl Counts {
         let words = roots.iter().map(|root| slots::known_words(builder.module(), root)).collect();
         let exact: Vec<bool> = roots.iter().map(|root| self.out_parameters.counts(root)).collect();
         let passed_down = roots.iter().map(|root| self.out_parameters.lead_to(root)).collect();
-        let (kept, recounts) = (HandleSet::default(), Vec::new());
+        let (kept, recounts) = (HandleSet::default(), BTreeMap::new());
         let mut counted =
             Counted { roots: roots.to_vec(), simple, shadows, exact, passed_down, words, recounts, kept, postponed };
         for (number, root) in roots.iter().enumerate() {

@@ -34,6 +34,7 @@ use crate::lower::descriptor::{OneWord, PairReading, RootWord};
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
+use std::collections::BTreeMap;
 use tally_heap::context::{PENDING, POLL, POSTPONED_END, POSTPONED_TOP};
 use tally_heap::memory::layout::Layout;
 use tally_heap::plan::prompt::count::SETTLED;
@@ -57,7 +58,7 @@ pub(super) struct Expansion<'a> {
     /// How to read the roots that compiled code settles.
     pub(super) words: &'a [Option<Vec<RootWord>>],
     /// What is called to settle them, where inline code would be too much.
-    pub(super) recounts: &'a [Option<RecountCalls>],
+    pub(super) recounts: &'a BTreeMap<usize, RecountCalls>,
     /// Writes that keep what they replace.
     pub(super) kept: &'a HandleSet<Value>,
     /// Stores to roots that are counted like writes.

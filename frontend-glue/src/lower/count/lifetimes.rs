@@ -15,7 +15,7 @@ use super::slots::Ways;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, HandleMap, Value};
+use crate::llvm::{Builder, HandleMap, HandleSet, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::rooted_variable;
 
@@ -31,9 +31,9 @@ enum Event {
 /// Marks the ends of the lives of the variables that these calls of `llvm.gcroot` name.
 pub(in crate::lower) fn mark_ends(builder: &Builder, callees: &Callees, function: Value, gcroots: &[Call]) {
     let (mut events, mut ends) = (HandleMap::<Value, Vec<Event>>::default(), Vec::new());
-    let mut variables: Vec<Value> = gcroots.iter().filter_map(|call| rooted_variable(call.argument(0))).collect();
-    variables.dedup();
-    for slot in variables {
+    let mut seen = HandleSet::default();
+    let variables = gcroots.iter().filter_map(|call| rooted_variable(call.argument(0)));
+    for slot in variables.filter(|&slot| seen.insert(slot)) {
         let markers = |kind: Callee| {
             let calls = slot.users().filter_map(Value::as_call).filter(move |&call| callees.of_call(call) == kind);
             calls.map(Call::value)

@@ -77,7 +77,8 @@ impl Postponing<'_> {
     }
 
     /// Polls at which postponed counts may wait, and go on waiting: their drains are not the last. Computed before
-    /// operations are in place; those add no new stop.
+    /// operations are in place. Of those a root that is settled where its life ends is a new stop: a function with such a root has all its
+    /// polls asked, and none is passed.
     pub(super) fn polls_passed(&self) -> HandleSet<Call> {
         let mut passed = HandleSet::default();
         self.for_each_while_something_waits(|instruction, step| {

@@ -16,10 +16,10 @@ use super::expand::Expansion;
 use super::operation::{Operation, Operations};
 use crate::analysis::callee::LEAF;
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, Module, Type, Value, Visibility};
+use crate::llvm::{Builder, Type, Value, Visibility};
 use crate::lower::descriptor::RootWord;
 use crate::lower::walkable;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 /// References of a root that inline code settles, at most.
 const INLINE_REFERENCES: usize = 4;
@@ -37,15 +37,19 @@ pub(super) struct RecountCalls {
     unsettle: Value,
 }
 
-/// The roots for which a function, whose operations are in place, calls others: those of many references, and all if those of few
-/// are settled at many places.
-pub(super) fn called(operations: &Operations, function: Value, words: &[Option<Vec<RootWord>>]) -> BTreeSet<usize> {
+/// The roots for which a function, whose operations are in place, calls others, and their references: roots of many, and all if those of
+/// few are settled at many places.
+pub(super) fn called<'a>(
+    operations: &Operations,
+    function: Value,
+    words: &'a [Option<Vec<RootWord>>],
+) -> BTreeMap<usize, &'a [RootWord]> {
     let is_settling = |call: &Call| matches!(operations.of_call(*call), Some(Operation::Settle | Operation::Unsettle));
     let settled = function.calls().filter(is_settling).map(root_of);
-    let settled: Vec<(usize, usize)> = settled.filter_map(|root| Some((root, words[root].as_ref()?.len()))).collect();
-    let is_small = |&(_, words): &(usize, usize)| words <= INLINE_REFERENCES;
-    let inline: usize = settled.iter().filter(|root| is_small(root)).map(|(_, words)| words).sum();
-    settled.into_iter().filter(|root| inline > INLINE_WORDS || !is_small(root)).map(|(root, _)| root).collect()
+    let settled: Vec<(usize, &[RootWord])> = settled.filter_map(|root| Some((root, words[root].as_deref()?))).collect();
+    let is_small = |words: &[RootWord]| words.len() <= INLINE_REFERENCES;
+    let inline: usize = settled.iter().filter(|(_, words)| is_small(words)).map(|(_, words)| words.len()).sum();
+    settled.into_iter().filter(|(_, words)| inline > INLINE_WORDS || !is_small(words)).collect()
 }
 
 /// The number of the root that an operation settles.
@@ -66,7 +70,7 @@ impl Recounts {
 }
 
 fn define(expansion: &Expansion, words: &[RootWord], leave: bool, number: usize) -> Value {
-    let module: Module = expansion.builder.module();
+    let module = expansion.builder.module();
     let (verb, parameters) = if leave { ("unsettle", 1) } else { ("settle", 2) };
     let of = Type::function(module.void(), &vec![module.pointer(); parameters], false);
     let function = module.add_function(&format!("tally.{verb}.{number}"), of);

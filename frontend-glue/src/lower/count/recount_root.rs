@@ -37,7 +37,7 @@ impl Expansion<'_> {
         let number = root_of(call);
         let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
         let root = &self.roots[number];
-        if let Some(Some(calls)) = self.recounts.get(number) {
+        if let Some(calls) = self.recounts.get(&number) {
             return calls.call(self.builder, call.value(), leave, root.slot, shadow.slot);
         }
         if let Some(words) = &self.words[number] {

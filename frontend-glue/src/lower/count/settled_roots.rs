@@ -24,6 +24,8 @@ pub(super) struct SettledRoots<'a> {
     passed_on: HandleMap<Value, Vec<PassedOn>>,
     /// Those that may count objects at the entry: all, where a call that returns twice may come back from behind any place.
     counting: BitSet,
+    /// No root.
+    none: BitSet,
 }
 
 /// The address of a root is passed on.
@@ -69,7 +71,7 @@ impl<'a> SettledRoots<'a> {
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let none = BitSet::empty(roots.len());
         let (behind, passed_on) = (HandleMap::default(), HandleMap::default());
-        let mut found = SettledRoots { callees, behind, known: none.clone(), passed_on, counting: none };
+        let mut found = SettledRoots { callees, behind, known: none.clone(), passed_on, counting: none.clone(), none };
         for root in settled {
             if returns_twice {
                 found.counting.insert(root);
@@ -91,9 +93,8 @@ impl<'a> SettledRoots<'a> {
 
     /// At the entry: roots are null, and nothing is counted for them.
     pub(super) fn at_entry(&self) -> Unchanged {
-        let mut lent = self.known.clone();
-        lent.subtract(&self.known);
-        Unchanged { settled: self.known.clone(), empty: self.known.clone(), lent, counting: self.counting.clone() }
+        let (known, lent) = (&self.known, self.none.clone());
+        Unchanged { settled: known.clone(), empty: known.clone(), lent, counting: self.counting.clone() }
     }
 
     fn change(&self, instruction: Value) -> Option<Change<'_>> {

@@ -63,9 +63,12 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
 
 /// Whether other functions may have the root's address, and write to it.
 pub(in crate::lower) fn is_address_taken(callees: &Callees, root: &Root) -> bool {
-    let is_known =
-        |user: Value| user.is(Opcode::LLVMCall) && user.as_call().is_some_and(|it| is_told_nobody(callees.of_call(it)));
-    !stays_within(root.slot, |user, _| is_known(user).then(Vec::new))
+    !stays_within(root.slot, |user, _| tells_nobody(callees, user).then(Vec::new))
+}
+
+/// Whether an instruction that gets the address of a root is a call that the lowering knows; of an invoke it knows nothing.
+fn tells_nobody(callees: &Callees, user: Value) -> bool {
+    user.is(Opcode::LLVMCall) && user.as_call().is_some_and(|call| is_told_nobody(callees.of_call(call)))
 }
 
 /// Where the address of a root goes.
@@ -80,7 +83,7 @@ impl Ways {
     pub(super) fn of(callees: &Callees, slot: Value) -> Ways {
         let mut passed_on = Vec::new();
         let goes_on = |user: Value, _| {
-            if !user.as_call().is_some_and(|it| is_told_nobody(callees.of_call(it))) {
+            if !tells_nobody(callees, user) {
                 passed_on.push(user);
             }
             Some(Vec::new())
