@@ -52,9 +52,9 @@ define internal void @reports(ptr %to) noinline nounwind gc "refcount" {
 define void @borrows(ptr %holder, ptr %alias, i32 %which) noinline gc "refcount" {
   %r = alloca ptr
   %h = alloca ptr
+  %lent = alloca [2 x ptr]
   call void @llvm.gcroot(ptr %r, ptr null)
   call void @llvm.gcroot(ptr %h, ptr null)
-  %lent = alloca [2 x ptr]
   call void @llvm.gcroot(ptr %lent, ptr @pair)
   store ptr %holder, ptr %h
   %o = load ptr, ptr %holder

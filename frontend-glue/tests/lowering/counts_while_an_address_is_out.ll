@@ -51,6 +51,11 @@
 ; CHECK-NOT: tally.count
 ; CHECK: call void (...) @tally.count.drain()
 ; CHECK: call void @poke()
+; CHECK: define void @beside_an_argument_without_a_root
+; CHECK: call void @tally.count.settle(i32 0)
+; CHECK: store ptr %made, ptr %tally.argument.{{[0-9]+}}
+; CHECK-NOT: tally.count.settle
+; CHECK: call ptr @turn(ptr %made)
 ; CHECK: define internal i64 @where_nothing_dies
 ; CHECK-NOT: tally.count.settle
 ; CHECK-NOT: tally.count.finish
@@ -143,6 +148,17 @@ then:
   br label %end
 end:
   call void @poke()
+  ret void
+}
+; The slot of an argument that is in no root is written behind where the lent root is settled: that changes no other root.
+declare ptr @turn(ptr) nounwind
+define void @beside_an_argument_without_a_root(ptr %place) nounwind gc "refcount-prompt" {
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %r, ptr %place
+  %made = call ptr @tally_new(ptr @pair)
+  %turned = call ptr @turn(ptr %made)
+  store ptr %turned, ptr %r
   ret void
 }
 define internal i64 @peek(ptr %p) nounwind {

@@ -166,8 +166,9 @@ impl Checker<'_> {
         }
         match instruction.opcode() {
             Some(Opcode::LLVMStore) => {
-                state.may_change_roots(&self.changes, instruction);
-                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return };
+                let Some(&slot) = self.slots.get(&instruction.operand(1)) else {
+                    return state.may_change_roots(&self.changes, instruction);
+                };
                 if state.slots[slot] == Holds::Owns {
                     self.blame(
                         instruction,
