@@ -15,6 +15,7 @@
 //! neither local nor a root.
 
 mod calls;
+mod few_numbers;
 mod memory;
 mod origins;
 mod plain_stores;
@@ -29,7 +30,7 @@ use super::source::passed_globals;
 use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
-use crate::llvm::{HandleSet, Module, Opcode, Value};
+use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
 use crate::lower::Plan;
 use crate::lower::descriptor::Descriptor;
 use crate::lower::inferred;
@@ -94,9 +95,9 @@ fn warnings_of(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<D
     let mut all = All { callees: &callees, module, name, returning, summaries, has_barrier, counts };
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
-    let watched = all.summarize(&managed);
-    let passed = passed_globals::found(module, name, &callees).into_iter().map(|passed| passed.finding);
-    watched.into_iter().flat_map(|function| all.findings(function)).chain(passed).collect()
+    let mut findings = all.follow(&managed);
+    findings.extend(passed_globals::found(module, name, &callees).into_iter().map(|passed| passed.finding));
+    findings
 }
 
 struct All<'a> {
@@ -131,25 +132,27 @@ impl All<'_> {
     }
 
     /// Finds the references that functions pass to each other. A function is analysed again when one of its callers
-    /// or callees has new results; functions that are not managed, when they get a reference. Returns all functions
-    /// that were analysed, in the module's order.
-    fn summarize(&mut self, managed: &[Value]) -> Vec<Value> {
+    /// or callees has new results; functions that are not managed, when they get a reference. Returns the findings of the
+    /// last analysis of each, in the module's order.
+    fn follow(&mut self, managed: &[Value]) -> Vec<Diagnostic> {
         let known: HandleSet<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut queue: VecDeque<Value> = managed.iter().copied().collect();
         let mut queued: HandleSet<Value> = managed.iter().copied().collect();
-        let mut watched = queued.clone();
+        let mut findings: HandleMap<Value, Vec<Diagnostic>> = HandleMap::default();
         while let Some(function) = queue.pop_front() {
             queued.remove(&function);
-            let Some(events) = self.watch(function).events() else { continue };
+            let watch = self.watch(function);
+            let events = watch.events();
+            findings.insert(function, self.findings(function, &watch, events.as_deref()));
+            let Some(events) = events else { continue };
             let mut again: Vec<Value> = Vec::new();
             for event in &events {
                 self.learn(function, event, &known, &mut again);
             }
             again.retain(|it| known.contains(it) && queued.insert(*it));
-            watched.extend(&again);
             queue.extend(again);
         }
-        self.module.functions().filter(|function| watched.contains(function)).collect()
+        self.module.functions().filter_map(|function| findings.remove(&function)).flatten().collect()
     }
 
     /// Adds the effect of an event on other functions to the summaries, and returns the functions for which it is
@@ -193,24 +196,23 @@ impl All<'_> {
         }
     }
 
-    fn findings(&self, function: Value) -> Vec<Diagnostic> {
-        let watch = self.watch(function);
+    fn findings(&self, function: Value, watch: &Watch, events: Option<&[Event]>) -> Vec<Diagnostic> {
         // Where all pointers get the roots that they need, none is forgotten.
         let has_own_roots = function.gc().is_some() && !inferred::is_done_for_all(self.module);
-        let Some(events) = watch.events() else {
+        let Some(events) = events else {
             let finding = Diagnostic::about_function(self.name, function, GAVE_UP)
                 .help("split the function, or run it under zeal once");
             return if has_own_roots { vec![finding] } else { Vec::new() };
         };
-        let mut findings = self.past_the_barrier(&events);
+        let mut findings = self.past_the_barrier(events);
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
             match event {
                 // Code in other functions relies on the roots of its callers.
                 Event::Used { facts, user } if has_own_roots => {
                     let Some(safepoint) = facts.stale else { continue };
-                    let first = stale.entry((facts.origin, safepoint)).or_insert(user);
-                    *first = user.min(*first);
+                    let first = stale.entry((facts.origin, safepoint)).or_insert(*user);
+                    *first = *user.min(first);
                 }
                 _ => {}
             }

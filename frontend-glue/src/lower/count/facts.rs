@@ -294,8 +294,8 @@ pub(in crate::lower) fn largest(
     functions: impl Iterator<Item = Value>,
     fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
 ) -> HandleSet<Value> {
-    let mut queue: Vec<Value> = functions.collect();
-    let mut set: HandleSet<Value> = queue.iter().copied().collect();
+    let mut queue = Queue::of(functions);
+    let mut set = queue.waiting.clone();
     while let Some(function) = queue.pop() {
         if set.contains(&function) && !fitting(&set, function) {
             set.remove(&function);
@@ -308,7 +308,7 @@ pub(in crate::lower) fn largest(
 /// The smallest set that contains each of these functions that is `fitting`, given the set. When a function enters
 /// it, its callers are checked again.
 pub(super) fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
-    let mut queue: Vec<Value> = all.iter().copied().collect();
+    let mut queue = Queue::of(all.iter().copied());
     let mut set = HandleSet::default();
     while let Some(function) = queue.pop() {
         if !set.contains(&function) && fitting(&set, function) {
@@ -317,6 +317,29 @@ pub(super) fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value
         }
     }
     set
+}
+
+/// Functions that wait for a check, each once: one that calls another a thousand times is looked through once for it.
+struct Queue {
+    order: Vec<Value>,
+    waiting: HandleSet<Value>,
+}
+
+impl Queue {
+    fn of(functions: impl Iterator<Item = Value>) -> Queue {
+        let order: Vec<Value> = functions.collect();
+        Queue { waiting: order.iter().copied().collect(), order }
+    }
+
+    fn extend(&mut self, functions: impl Iterator<Item = Value>) {
+        self.order.extend(functions.filter(|&function| self.waiting.insert(function)));
+    }
+
+    fn pop(&mut self) -> Option<Value> {
+        let function = self.order.pop()?;
+        self.waiting.remove(&function);
+        Some(function)
+    }
 }
 
 fn calls_of(function: Value) -> impl Iterator<Item = Call> {

@@ -152,7 +152,7 @@ impl Watch<'_> {
             }
             state.remove(&Carrier::Word(word.number));
             state.retain(|carrier, facts| {
-                facts.words.remove(&word.number);
+                facts.words.remove(word.number);
                 !matches!(carrier, Carrier::Element(of, _) if *of == word.number)
             });
         }

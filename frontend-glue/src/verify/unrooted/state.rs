@@ -1,7 +1,8 @@
 //! The state of the analysis at one point of a function: the carriers of references, and the places that may hold
 //! these.
 
-use std::collections::{BTreeMap, BTreeSet};
+use super::few_numbers::FewNumbers;
+use std::collections::BTreeMap;
 
 /// A carrier of a reference. Numbers of values are places in the function: arguments first, then instructions in
 /// order.
@@ -21,11 +22,11 @@ pub(super) enum Carrier {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     /// Words of local memory and roots that may hold the same reference.
-    pub(super) words: BTreeSet<usize>,
+    pub(super) words: FewNumbers,
     /// Its origin; of several the first.
     pub(super) origin: usize,
     /// All origins, if paths or selects have met.
-    pub(super) origins: BTreeSet<usize>,
+    pub(super) origins: FewNumbers,
     /// The safepoint at which it was in no root.
     pub(super) stale: Option<usize>,
     /// It is a pointer into the object: a root that holds it protects nothing.
@@ -47,9 +48,9 @@ pub(super) type State = BTreeMap<Carrier, Facts>;
 impl Facts {
     pub(super) fn from(origin: usize) -> Facts {
         Facts {
-            words: BTreeSet::new(),
+            words: FewNumbers::default(),
             origin,
-            origins: BTreeSet::from([origin]),
+            origins: origin.into(),
             stale: None,
             derived: false,
             integer: false,

@@ -10,8 +10,8 @@ use super::summaries::{Summaries, is_integer};
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::AttributeKind;
-use crate::llvm::{Block, Module, Opcode, Value};
-use std::collections::HashMap;
+use crate::llvm::{Block, HandleMap, Module, Opcode, Value};
+use smallvec::SmallVec;
 
 /// An event of a reference.
 #[derive(Debug)]
@@ -68,6 +68,9 @@ impl Weights {
     }
 }
 
+/// The values of which a place is the last use.
+type LastUses = SmallVec<[usize; 2]>;
+
 pub(super) struct Watch<'a> {
     pub(super) callees: &'a Callees,
     pub(super) references: References,
@@ -75,12 +78,12 @@ pub(super) struct Watch<'a> {
     pub(super) module: Module,
     pub(super) flow: Flow,
     pub(super) places: Vec<Value>,
-    numbers: HashMap<Value, usize>,
+    numbers: HandleMap<Value, usize>,
     pub(super) parameters: usize,
     /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use:
     /// they are not needed after it. Otherwise long blocks would carry all values that were ever there, and every
     /// safepoint would visit them.
-    last_uses: HashMap<usize, Vec<usize>>,
+    last_uses: Vec<LastUses>,
     pub(super) returned: AttributeKind,
 }
 
@@ -94,7 +97,7 @@ impl<'a> Watch<'a> {
         let mut places: Vec<Value> = (0..function.parameter_count()).map(|index| function.parameter(index)).collect();
         let parameters = places.len();
         places.extend(function.instructions());
-        let numbers: HashMap<Value, usize> = places.iter().copied().zip(0..).collect();
+        let numbers: HandleMap<Value, usize> = places.iter().copied().zip(0..).collect();
         let last_uses = last_uses_at_home(&places, &numbers);
         let (module, flow) = (function.module(), Flow::of(function));
         let returned = AttributeKind::named("returned");
@@ -160,7 +163,7 @@ impl<'a> Watch<'a> {
             } else if self.references.memory.place(parameter).is_some() {
                 for offset in self.summaries.references_in_memory(function, index) {
                     if let Some(word) = self.references.memory.word(parameter, Some(offset)) {
-                        let facts = Facts { words: [word.number].into(), ..aged.clone() };
+                        let facts = Facts { words: word.number.into(), ..aged.clone() };
                         entry.insert(Carrier::Word(word.number), facts);
                     }
                 }
@@ -177,7 +180,7 @@ impl<'a> Watch<'a> {
         let block = self.flow.blocks[block];
         for instruction in block.instructions() {
             self.pass(&mut state, instruction, staleness, tell);
-            for &number in self.last_uses.get(&self.numbers[&instruction]).into_iter().flatten() {
+            for &number in &self.last_uses[self.numbers[&instruction]] {
                 remove_value(&mut state, number);
             }
         }
@@ -230,7 +233,7 @@ impl<'a> Watch<'a> {
     }
 
     fn may_be_rooted(&self, facts: &Facts) -> bool {
-        facts.words.iter().any(|&word| self.references.memory.is_root(word))
+        facts.words.iter().any(|word| self.references.memory.is_root(word))
     }
 
     /// The facts about a pointer or word: about the value itself, or its base.
@@ -334,7 +337,7 @@ impl<'a> Watch<'a> {
     ) {
         if word.kind == WordKind::Whole {
             for facts in state.values_mut() {
-                facts.words.remove(&word.number);
+                facts.words.remove(word.number);
             }
             state.remove(&Carrier::Word(word.number));
         }
@@ -352,7 +355,7 @@ impl<'a> Watch<'a> {
             }
             return;
         }
-        facts.words.remove(&word.number);
+        facts.words.remove(word.number);
         // A carrier of the same reference shares a word with it, is the stored value, or was computed with it. A
         // reference that is one of several is rooted by a root that holds one of the same several.
         let is_copy = facts.integer || at.operand(0).type_of() != self.module.pointer() || facts.origins.len() > 1;
@@ -399,7 +402,7 @@ pub(super) fn remove_value(state: &mut State, number: usize) {
 }
 
 /// See [`Watch::last_uses`].
-fn last_uses_at_home(places: &[Value], numbers: &HashMap<Value, usize>) -> HashMap<usize, Vec<usize>> {
+fn last_uses_at_home(places: &[Value], numbers: &HandleMap<Value, usize>) -> Vec<LastUses> {
     // The last use of each value; `None` if another block uses it, too.
     let mut last: Vec<Option<usize>> = (0..places.len()).map(Some).collect();
     for (number, user) in places.iter().enumerate().filter(|(_, place)| place.is_instruction()) {
@@ -409,10 +412,10 @@ fn last_uses_at_home(places: &[Value], numbers: &HashMap<Value, usize>) -> HashM
             last[used] = if at_home { last[used].map(|_| number) } else { None };
         }
     }
-    let mut by_place: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut by_place = vec![LastUses::new(); places.len()];
     for (number, place) in last.into_iter().enumerate().filter(|(number, _)| places[*number].is_instruction()) {
         if let Some(place) = place {
-            by_place.entry(place).or_default().push(number);
+            by_place[place].push(number);
         }
     }
     by_place
