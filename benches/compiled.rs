@@ -68,22 +68,28 @@ fn program(folder: &Path, plan: &str, name: &'static str) -> (Command, &'static 
     (command.args(arguments).envs(paced).build(), name)
 }
 
-/// The lowering of one C file for a plan; clang runs before in another process.
-fn lowering(folder: &Path, plan: &str) -> (Command, &'static str) {
-    let plan = if plan == "prompt" { "refcount-prompt" } else { "refcount" };
-    let output = folder.join("lowered.ll");
+/// The lowering of one C file for a plan, or the look at it that comes before; clang runs before in another process.
+fn lowering(folder: &Path, name: &str) -> (Command, &'static str) {
     let mut command = Command::new(folder.join("tally"));
-    let command = command.args(["lower", LOWERED, "--plan", plan, "-o"]).arg(output.display().to_string());
-    (
-        command
-            .envs(["PATH", "LLVM_SYS_221_PREFIX"].map(|name| (name, std::env::var(name).unwrap_or_default())))
-            .build(),
-        LOWER,
-    )
+    let entry = match name {
+        "verify" => {
+            command.args(["verify", LOWERED]);
+            VERIFY
+        }
+        plan => {
+            let plan = if plan == "prompt" { "refcount-prompt" } else { "refcount" };
+            let output = folder.join("lowered.ll");
+            command.args(["lower", LOWERED, "--plan", plan, "-o"]).arg(output.display().to_string());
+            LOWER
+        }
+    };
+    let variables = ["PATH", "LLVM_SYS_221_PREFIX"].map(|name| (name, std::env::var(name).unwrap_or_default()));
+    (command.envs(variables).build(), entry)
 }
 
-/// The function of frontend-glue that is collected.
+/// The functions of frontend-glue that are collected.
 const LOWER: &str = "tally_llvm::lower::lower";
+const VERIFY: &str = "tally_llvm::verify::verify_source";
 
 /// The names of a family.
 fn names(family: &str) -> impl Iterator<Item = &'static str> {
