@@ -56,6 +56,11 @@
 ; CHECK: store ptr %made, ptr %tally.argument.{{[0-9]+}}
 ; CHECK-NOT: tally.count.settle
 ; CHECK: call ptr @turn(ptr %made)
+; CHECK: define void @let_go_before_the_next_call
+; CHECK: call void @fill(ptr %pair)
+; CHECK: call void @tally.count.settle(i32 0)
+; CHECK: call void (...) @tally.count.drain()
+; CHECK: call void @poke()
 ; CHECK: define internal i64 @where_nothing_dies
 ; CHECK-NOT: tally.count.settle
 ; CHECK-NOT: tally.count.finish
@@ -159,6 +164,15 @@ define void @beside_an_argument_without_a_root(ptr %place) nounwind gc "refcount
   %made = call ptr @tally_new(ptr @pair)
   %turned = call ptr @turn(ptr %made)
   store ptr %turned, ptr %r
+  ret void
+}
+; What @fill has stored is held until a drain of this function finds that it is gone.
+define void @let_go_before_the_next_call() nounwind gc "refcount-prompt" {
+  %pair = alloca [2 x ptr]
+  call void @llvm.gcroot(ptr %pair, ptr @pair)
+  call void @fill(ptr %pair)
+  store ptr null, ptr %pair
+  call void @poke()
   ret void
 }
 define internal i64 @peek(ptr %p) nounwind {

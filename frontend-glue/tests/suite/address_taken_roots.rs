@@ -182,6 +182,71 @@ fn what_a_managed_callee_stores_to_a_root_of_any_shape_lives_as_long_as_the_root
     prints_in_every_way(MANAGED, "116228\n");
 }
 
+/// The runtime holds what a callee has stored to a root by its address. Behind the call nothing was pending, as far as the lowering knew, so
+/// that held on as long as the next call took, however often that collected.
+const LET_GO: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+#define APART __attribute__((noinline))
+typedef struct Box { struct Box *inner; long number; } Box;
+static void box_died(Box *box) { printf("%ld died\n", box->number); }
+TALLY_FINALIZED_TYPE(Box, box_died, inner);
+typedef struct Two { Box *first, *second; } Two;
+TALLY_TYPE(Two, first, second);
+APART void open_box(Box **to, long number) {
+    Box *box = TALLY_NEW(Box);
+    box->number = number;
+    *to = box;
+}
+static APART void open_two(Two *to) {
+    Box *box = TALLY_NEW(Box);
+    box->number = 3;
+    to->second = box;
+}
+static APART void work(void) {
+    for (int i = 0; i < 3; i++) tally_collect();
+    puts("worked");
+}
+static APART long is_cleared(void) {
+    Box *box = NULL;
+    TALLY_ROOT(box);
+    open_box(&box, 1);
+    long number = box->number;
+    box = NULL;
+    work();
+    return number;
+}
+static APART long goes_out_of_scope(void) {
+    long number;
+    {
+        Box *box = NULL;
+        TALLY_ROOT(box);
+        open_box(&box, 2);
+        number = box->number;
+    }
+    work();
+    return number;
+}
+static APART long of_two_words(void) {
+    Two two = {NULL, NULL};
+    TALLY_ROOT_AS(Two, two);
+    open_two(&two);
+    long number = two.second->number;
+    two.second = NULL;
+    work();
+    return number;
+}
+int main(void) {
+    long sum = is_cleared() + goes_out_of_scope() + of_two_words();
+    printf("%ld\n", sum);
+}
+"#;
+
+#[test]
+fn what_a_managed_callee_has_stored_dies_when_the_root_lets_go_of_it() {
+    prints_in_every_way(LET_GO, "1 died\nworked\n2 died\nworked\n3 died\nworked\n6\n");
+}
+
 #[track_caller]
 fn prints_in_every_way(program: &str, expected: &str) {
     let folder = Folder::with(&[("program.c", program)]);

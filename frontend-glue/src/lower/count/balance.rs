@@ -397,7 +397,9 @@ impl Checker<'_> {
         state.fallen |= match self.callees.of_call(call) {
             Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
             Callee::Runtime(_) if self.facts.checks(call) => false,
-            Callee::Ordinary | Callee::Runtime(_) => self.facts.leaves_pending(self.callees, call),
+            Callee::Ordinary | Callee::Runtime(_) => {
+                self.facts.leaves_pending(self.callees, call) || self.changes.passes_on(at)
+            }
             Callee::WriteWord | Callee::WritePair => true,
             _ => false,
         };

@@ -97,6 +97,12 @@ impl<'a> SettledRoots<'a> {
         Unchanged { settled: known.clone(), empty: known.clone(), lent, counting: self.counting.clone() }
     }
 
+    /// Whether the call gets the address of a root. The runtime may hold what it has stored there, until a drain of this function finds
+    /// that the root has let go of it.
+    pub(super) fn passes_on(&self, call: Value) -> bool {
+        self.passed_on.contains_key(&call)
+    }
+
     fn change(&self, instruction: Value) -> Option<Change<'_>> {
         let (address, clears) = match instruction.opcode() {
             Some(Opcode::LLVMStore) => (instruction.operand(1), instruction.operand(0).is_null()),
