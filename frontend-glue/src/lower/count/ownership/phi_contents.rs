@@ -40,7 +40,10 @@ struct Merge {
 /// Finds the phis that roots hold; `slot_of` are the slots of simple roots, with their numbers.
 pub(super) fn find(flow: &Flow, slot_of: &HandleMap<Value, usize>) -> PhiContents {
     let mut contents = vec![SmallVec::new(); flow.reachable];
-    for (&slot, &root) in slot_of {
+    // In the order of the roots, so that the same module gives the same code each time.
+    let mut slots: Vec<(usize, Value)> = slot_of.iter().map(|(&slot, &root)| (root, slot)).collect();
+    slots.sort_unstable_by_key(|&(root, _)| root);
+    for (root, slot) in slots {
         let stores: Vec<Value> = slot.users().filter(|user| user.is(Opcode::LLVMStore)).collect();
         let stored: HandleSet<Value> = stores.iter().map(|store| store.operand(0)).collect();
         let merges = merges_of(flow, &stored);
@@ -69,7 +72,10 @@ fn merges_of(flow: &Flow, stored: &HandleSet<Value>) -> Vec<Merge> {
         }
     }
     // In the order of the program.
-    merges.sort_by_key(|merge| merge.block);
+    merges.sort_by_cached_key(|merge| {
+        let place = merge.phi.block().instructions().position(|it| it == merge.phi);
+        (merge.block, place)
+    });
     merges
 }
 
