@@ -6,8 +6,8 @@
 //! of its calls ever reaches a safepoint, wherever it is inlined. Functions that call each other in a circle are of
 //! that kind together. A call through a pointer, or of a function of another module, may reach anything.
 
-use super::count::facts::largest;
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::largest;
 use crate::llvm::{HandleSet, Value};
 use crate::verify::library;
 

@@ -17,10 +17,10 @@ use super::global_slots;
 use super::roots::Root;
 use super::runtime::{ContextAccess, declare, if_field_is_set};
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::smallest;
 use crate::analysis::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, Builder, HandleSet, Value};
-use std::collections::VecDeque;
 use tally_compiled::symbols::CallKind;
 use tally_heap::context::POLL;
 
@@ -96,24 +96,10 @@ impl Habits {
         };
         let with_writes = callers(Callee::is_write_or_pair);
         let writers = with_writes.iter().copied().filter(|&function| writes(callees, function)).collect();
-        let mut stoppers = HandleSet::default();
-        // A function is checked again when one that it calls turns out to stop, not in rounds over all functions,
-        // which would take the square of the length of a chain of calls.
-        let mut queued = callers(is_stop);
-        let mut queue: VecDeque<Value> = queued.iter().copied().collect();
-        while let Some(function) = queue.pop_front() {
-            queued.remove(&function);
-            if function.may_be_overridden() || !always_stops(callees, &stoppers, function) {
-                continue;
-            }
-            stoppers.insert(function);
-            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-            for caller in calls.map(|call| call.value().function()) {
-                if managed.contains(&caller) && !stoppers.contains(&caller) && queued.insert(caller) {
-                    queue.push_back(caller);
-                }
-            }
-        }
+        let stops = |stoppers: &HandleSet<Value>, function: Value| {
+            !function.may_be_overridden() && always_stops(callees, stoppers, function)
+        };
+        let stoppers = smallest(callers(is_stop).into_iter(), &managed, stops);
         Habits { with_writes, writers, stoppers, held }
     }
 

@@ -28,6 +28,7 @@ mod watch;
 
 use super::source::passed_globals;
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::{Queue, callers};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
@@ -37,7 +38,7 @@ use crate::lower::inferred;
 use memory::split;
 use plain_stores::PlainStore;
 use references::References;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet};
 use summaries::Summaries;
 use watch::{Event, Watch};
 
@@ -104,7 +105,7 @@ struct All<'a> {
     callees: &'a Callees,
     module: Module,
     name: &'a str,
-    returning: HashSet<Value>,
+    returning: HandleSet<Value>,
     summaries: Summaries,
     /// Stores of references to objects are writes. Without a barrier they are stores.
     has_barrier: bool,
@@ -136,11 +137,9 @@ impl All<'_> {
     /// last analysis of each, in the module's order.
     fn follow(&mut self, managed: &[Value]) -> Vec<Diagnostic> {
         let known: HandleSet<Value> = self.module.functions().filter(|function| function.has_body()).collect();
-        let mut queue: VecDeque<Value> = managed.iter().copied().collect();
-        let mut queued: HandleSet<Value> = managed.iter().copied().collect();
+        let mut queue = Queue::of(managed.iter().copied());
         let mut findings: HandleMap<Value, Vec<Diagnostic>> = HandleMap::default();
-        while let Some(function) = queue.pop_front() {
-            queued.remove(&function);
+        while let Some(function) = queue.pop() {
             let watch = self.watch(function);
             let events = watch.events();
             findings.insert(function, self.findings(function, &watch, events.as_deref()));
@@ -149,8 +148,7 @@ impl All<'_> {
             for event in &events {
                 self.learn(function, event, &known, &mut again);
             }
-            again.retain(|it| known.contains(it) && queued.insert(*it));
-            queue.extend(again);
+            queue.extend(again.into_iter().filter(|it| known.contains(it)));
         }
         self.module.functions().filter_map(|function| findings.remove(&function)).flatten().collect()
     }
@@ -158,10 +156,6 @@ impl All<'_> {
     /// Adds the effect of an event on other functions to the summaries, and returns the functions for which it is
     /// new.
     fn learn(&mut self, function: Value, event: &Event, known: &HandleSet<Value>, again: &mut Vec<Value>) {
-        let callers = || {
-            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-            calls.map(|call| call.value().function()).collect::<Vec<_>>()
-        };
         match *event {
             Event::Passed { call, parameter, offset, born } => {
                 let callee = call.as_call().expect("a call").callee();
@@ -176,20 +170,20 @@ impl All<'_> {
                 }
             }
             Event::Returned { offset, immortal } if self.summaries.give_back(function, offset, immortal) => {
-                again.extend(callers())
+                again.extend(callers(function))
             }
             Event::Stored { address, .. } => {
                 let (base, offset) = split(self.module, address);
                 if let (Some(parameter), Some(offset)) = (parameter_behind(function, base), offset)
                     && self.summaries.store(function, parameter, offset)
                 {
-                    again.extend(callers());
+                    again.extend(callers(function));
                 }
             }
             Event::LeftInResult { parameter, offset } => {
                 let index = (0..function.parameter_count()).find(|&index| function.parameter(index) == parameter);
                 if index.is_some_and(|index| self.summaries.store(function, index, offset)) {
-                    again.extend(callers());
+                    again.extend(callers(function));
                 }
             }
             _ => {}

@@ -1,4 +1,5 @@
-//! Roots whose address goes to helpers in C that have no roots: the helper's store is as if the caller had stored.
+//! Roots whose address goes to a helper in C that has no roots, or to a managed callee: what these store there is counted,
+//! lives, and dies as if the caller had stored it.
 
 use tally_kit::folder::Folder;
 

@@ -397,9 +397,7 @@ impl Checker<'_> {
         state.fallen |= match self.callees.of_call(call) {
             Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
             Callee::Runtime(_) if self.facts.checks(call) => false,
-            Callee::Ordinary | Callee::Runtime(_) => {
-                self.facts.leaves_pending(self.callees, call) || self.changes.passes_on(at)
-            }
+            Callee::Ordinary | Callee::Runtime(_) => self.changes.leaves_pending(self.facts, call),
             Callee::WriteWord | Callee::WritePair => true,
             _ => false,
         };

@@ -16,6 +16,7 @@ mod owned_results;
 use super::Patterns;
 use super::inferred_leaves;
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::{Queue, callers, largest};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Type, Value, Visibility};
 use crate::lower::exposure::may_be_a_leaf;
@@ -172,7 +173,7 @@ impl Facts {
 
     /// These functions, and those that call them, release something after all.
     pub(super) fn forget_quiet(&mut self, functions: impl IntoIterator<Item = Value>) {
-        let mut queue: Vec<Value> = functions.into_iter().collect();
+        let mut queue = Queue::of(functions.into_iter());
         while let Some(function) = queue.pop() {
             if self.quiet.remove(&function) | self.inferred_leaves.remove(&function) {
                 queue.extend(callers(function));
@@ -288,66 +289,8 @@ impl Promises {
     }
 }
 
-/// The largest set of these functions each of which is `fitting`, given the set. When a function leaves it, its
-/// callers are checked again.
-pub(in crate::lower) fn largest(
-    functions: impl Iterator<Item = Value>,
-    fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
-) -> HandleSet<Value> {
-    let mut queue = Queue::of(functions);
-    let mut set = queue.waiting.clone();
-    while let Some(function) = queue.pop() {
-        if set.contains(&function) && !fitting(&set, function) {
-            set.remove(&function);
-            queue.extend(callers(function).filter(|caller| set.contains(caller)));
-        }
-    }
-    set
-}
-
-/// The smallest set that contains each of these functions that is `fitting`, given the set. When a function enters
-/// it, its callers are checked again.
-pub(super) fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
-    let mut queue = Queue::of(all.iter().copied());
-    let mut set = HandleSet::default();
-    while let Some(function) = queue.pop() {
-        if !set.contains(&function) && fitting(&set, function) {
-            set.insert(function);
-            queue.extend(callers(function).filter(|caller| all.contains(caller)));
-        }
-    }
-    set
-}
-
-/// Functions that wait for a check, each once: one that calls another a thousand times is looked through once for it.
-struct Queue {
-    order: Vec<Value>,
-    waiting: HandleSet<Value>,
-}
-
-impl Queue {
-    fn of(functions: impl Iterator<Item = Value>) -> Queue {
-        let order: Vec<Value> = functions.collect();
-        Queue { waiting: order.iter().copied().collect(), order }
-    }
-
-    fn extend(&mut self, functions: impl Iterator<Item = Value>) {
-        self.order.extend(functions.filter(|&function| self.waiting.insert(function)));
-    }
-
-    fn pop(&mut self) -> Option<Value> {
-        let function = self.order.pop()?;
-        self.waiting.remove(&function);
-        Some(function)
-    }
-}
-
 fn calls_of(function: Value) -> impl Iterator<Item = Call> {
     function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function)
-}
-
-fn callers(function: Value) -> impl Iterator<Item = Value> {
-    function.users().filter_map(Value::as_call).map(|call| call.value().function())
 }
 
 fn is_called_from_elsewhere(function: Value, managed: &HandleSet<Value>) -> bool {

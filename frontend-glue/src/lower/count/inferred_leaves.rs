@@ -13,8 +13,9 @@
 //! of its kind that are already known, so no recursion is a leaf. A cycle of blocks in which something may be let go of would be polled,
 //! and is no leaf either: a leaf lets go of a bounded number of references.
 
-use super::facts::{Facts, is_direct_call, smallest};
+use super::facts::{Facts, is_direct_call};
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::smallest;
 use crate::analysis::flow::{Edges, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Value};
@@ -32,7 +33,7 @@ pub(super) fn find(callees: &Callees, facts: &Facts, managed: &[Value]) -> Handl
             && function.users().all(|user| is_direct_call(user, *function, &all))
     };
     let candidates: HandleSet<Value> = managed.iter().copied().filter(may_be).collect();
-    smallest(&candidates, |leaves, function| {
+    smallest(candidates.iter().copied(), &candidates, |leaves, function| {
         let lets_go = |call: Call| lets_go(callees, facts, leaves, call);
         let passes = |call: Call| lets_go(call) || facts.is_passed_by_quiet(callees, call) || ends_program(call);
         let fits = |call: Call| !call.is_musttail() && passes(call);

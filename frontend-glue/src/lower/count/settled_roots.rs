@@ -5,9 +5,11 @@
 //! Without this every safepoint settles every root: a function of a hundred tagged variables and eighty calls became
 //! seven thousand pieces of code, which LLVM optimised for nine seconds.
 
+use super::facts::Facts;
 use super::lifetimes::ENDS;
 use super::slots::Ways;
 use crate::analysis::callee::{Callee, Callees};
+use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
@@ -97,10 +99,10 @@ impl<'a> SettledRoots<'a> {
         Unchanged { settled: known.clone(), empty: known.clone(), lent, counting: self.counting.clone() }
     }
 
-    /// Whether the call gets the address of a root. The runtime may hold what it has stored there, until a drain of this function finds
-    /// that the root has let go of it.
-    pub(super) fn passes_on(&self, call: Value) -> bool {
-        self.passed_on.contains_key(&call)
+    /// Whether objects without a reference may be waiting for a drain after the call. If it gets the address of a root, the runtime may
+    /// hold what it has stored there, until a drain of this function finds that the root has let go of it.
+    pub(super) fn leaves_pending(&self, facts: &Facts, call: Call) -> bool {
+        facts.leaves_pending(self.callees, call) || self.passed_on.contains_key(&call.value())
     }
 
     fn change(&self, instruction: Value) -> Option<Change<'_>> {

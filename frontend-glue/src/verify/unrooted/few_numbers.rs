@@ -1,4 +1,5 @@
-//! Sets of few numbers: nearly all have one or two, and a state copies thousands of them for each block, for which nothing is allocated.
+//! Sets of few numbers. Nearly all have one or two, and take no memory of their own then: a state copies thousands of them for
+//! each block.
 
 use smallvec::SmallVec;
 use std::cmp::Ordering;

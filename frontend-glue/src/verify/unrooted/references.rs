@@ -7,8 +7,9 @@
 
 use super::memory::{Memory, rooted_slot};
 use crate::analysis::callee::{Callee, Callees};
-use crate::llvm::{Opcode, Value};
-use std::collections::{HashSet, VecDeque};
+use crate::analysis::fixed_point::smallest;
+use crate::llvm::{HandleSet, Opcode, Value};
+use std::collections::HashSet;
 use tally_compiled::symbols::RuntimeSymbol;
 
 /// The references of one function.
@@ -19,7 +20,7 @@ pub(super) struct References {
 }
 
 impl References {
-    pub(super) fn of(callees: &Callees, function: Value, returning: &HashSet<Value>) -> References {
+    pub(super) fn of(callees: &Callees, function: Value, returning: &HandleSet<Value>) -> References {
         let instructions = function.instructions();
         let memory = Memory::of(callees, function, &instructions);
         let mut all = References { values: HashSet::new(), memory };
@@ -118,7 +119,7 @@ fn reference_operands(callees: &Callees, instruction: Value) -> Vec<Value> {
     }
 }
 
-fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) -> bool {
+fn is_source(callees: &Callees, returning: &HandleSet<Value>, instruction: Value) -> bool {
     instruction.as_call().is_some_and(|call| match callees.of_call(call) {
         Callee::New | Callee::NewArray => true,
         Callee::GcRead => !call.argument(1).is_constant(),
@@ -130,30 +131,12 @@ fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) 
 }
 
 /// The managed functions that return a reference, as far as their own code shows it.
-pub(super) fn returning_references(callees: &Callees, managed: &[Value]) -> HashSet<Value> {
-    let mut returning = HashSet::new();
-    // A function is checked again when one that it calls turns out to return a reference; rounds over all would take
-    // the square of a chain's length.
-    let mut queue: VecDeque<Value> = managed.iter().copied().collect();
-    let mut queued: HashSet<Value> = managed.iter().copied().collect();
-    let known = queued.clone();
-    while let Some(function) = queue.pop_front() {
-        queued.remove(&function);
-        if !returns_one(callees, &returning, function) {
-            continue;
-        }
-        returning.insert(function);
-        let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-        for caller in calls.map(|call| call.value().function()) {
-            if known.contains(&caller) && !returning.contains(&caller) && queued.insert(caller) {
-                queue.push_back(caller);
-            }
-        }
-    }
-    returning
+pub(super) fn returning_references(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
+    let all = managed.iter().copied().collect();
+    smallest(managed.iter().copied(), &all, |returning, function| returns_one(callees, returning, function))
 }
 
-fn returns_one(callees: &Callees, returning: &HashSet<Value>, function: Value) -> bool {
+fn returns_one(callees: &Callees, returning: &HandleSet<Value>, function: Value) -> bool {
     if !function.value_type().return_type().is_pointer() {
         return false;
     }

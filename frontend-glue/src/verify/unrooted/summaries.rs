@@ -5,7 +5,7 @@
 //! may also be a number is one only if every call does. Summaries only grow, so functions are analysed again until
 //! nothing new is found.
 
-use crate::llvm::{Type, TypeKind, Value};
+use crate::llvm::{HandleSet, Type, TypeKind, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The references that functions pass to each other.
@@ -31,7 +31,7 @@ enum Fate {
 
 impl Summaries {
     /// Starts from functions that return references.
-    pub(super) fn of(returning: &HashSet<Value>) -> Summaries {
+    pub(super) fn of(returning: &HandleSet<Value>) -> Summaries {
         let returned = returning.iter().map(|&function| ((function, 0), None)).collect();
         Summaries { returned, ..Summaries::default() }
     }

@@ -6,8 +6,9 @@
 //! live across a safepoint is an object's address ("the rule" of docs/port/inferred-roots.md). A parameter is one if every call
 //! passes one.
 
-use super::{calls_of, is_direct_call, largest, smallest};
+use super::{calls_of, is_direct_call};
 use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::fixed_point::{largest, smallest};
 use crate::llvm::call::Call;
 use crate::llvm::linkage::PrivateMembers;
 use crate::llvm::{Block, HandleSet, Opcode, Value};
@@ -51,7 +52,9 @@ pub(super) fn find(callees: &Callees, managed: &[Value], moves: bool) -> HandleS
     let all = largest(eligible.iter().copied(), |all, function| {
         results(function).all(|value| sources.is_reference(value, all))
     });
-    smallest(&all, |owned, function| results(function).any(|value| sources.has_count(value, owned)))
+    smallest(all.iter().copied(), &all, |owned, function| {
+        results(function).any(|value| sources.has_count(value, owned))
+    })
 }
 
 fn results(function: Value) -> impl Iterator<Item = Value> {

@@ -126,7 +126,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn after_call(&mut self, state: &mut State, call: Call, next: Value) {
-        state.pending |= self.it.facts.leaves_pending(self.it.callees, call) || self.changes.passes_on(call.value());
+        state.pending |= self.changes.leaves_pending(self.it.facts, call);
         self.unhide(state, next);
         self.take_result(state, call, next);
     }
