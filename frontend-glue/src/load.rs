@@ -88,9 +88,6 @@ pub fn load<'ctx>(
             let module = parse(context, name, &bitcode)?;
             // It may use the intrinsics without the header.
             c_frontend::mark_rooting_functions(&module);
-            if kind == Kind::C {
-                c_frontend::note_language(&module);
-            }
             module
         }
     };

@@ -51,9 +51,6 @@ const ROOTING: [&str; 10] = [
     "tally_safepoint",
 ];
 
-/// The module flag of what was a C file: with `--roots auto` its functions may hold what those of other files return.
-pub(crate) const C_FLAG: &str = "tally.c";
-
 /// Why a C file did not become bitcode.
 #[derive(Debug, Error)]
 pub enum ClangError {
@@ -158,14 +155,6 @@ pub(crate) fn mark_rooting_functions(module: &Module) {
     }
     let typed = inferred::functions_with_typed_references(llvm::Module::of(module));
     typed.filter(|function| function.gc().is_none()).for_each(|function| function.set_gc(STRATEGY));
-}
-
-/// Marks a module as C.
-pub(crate) fn note_language(module: &Module) {
-    let module = llvm::Module::of(module);
-    if !module.has_flag(C_FLAG) {
-        module.set_flag(C_FLAG, 1);
-    }
 }
 
 /// The path in a form that clang cannot take for an option.

@@ -53,7 +53,6 @@ pub(crate) fn resolve(module: &Module) {
         }
     }
     c_frontend::mark_rooting_functions(module);
-    c_frontend::note_language(module);
 }
 
 fn reference_to_header(module: llvm::Module) -> Option<Value> {

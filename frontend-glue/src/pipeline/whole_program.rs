@@ -1,4 +1,4 @@
-//! The requirements on all modules of a program when at least one of them has gc functions.
+//! The requirements on all modules of a program when at least one of them has gc functions, or makes objects.
 //!
 //! The lowering sees one module and leaves one without gc functions alone. In a program that mixes both kinds the
 //! lowering would miss these requirements:
@@ -36,7 +36,9 @@ pub(crate) fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: 
         let managed = || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
         pipeline::is_lowered(module) || managed() || is_of_llvm(module)
     };
-    if options.beside.is_none() && !modules.iter().any(is_managed) {
+    // Where no function has a strategy, objects may be made all the same: zeal says then that nothing holds them.
+    let allocates = |module: &Module| source::foreign::allocates(llvm::Module::of(module));
+    if options.beside.is_none() && !modules.iter().any(|module| is_managed(module) || allocates(module)) {
         return;
     }
     let strategy = strategy_in_use(modules, gc_names).unwrap_or_else(|| {

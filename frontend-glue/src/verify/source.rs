@@ -37,7 +37,6 @@ use crate::diagnostic::Diagnostic;
 use crate::emit::target::Target;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
-use crate::load::c_frontend::C_FLAG;
 use crate::lower::roots::rooted_variable;
 use crate::lower::{LOWERED_FLAG, Plan, Roots, STRATEGY, asked_safepoints, entry_point, inferred, root_metadata};
 use descriptors::Faults;
@@ -81,8 +80,8 @@ pub(crate) fn infer_roots(
     if is_of_statepoints && inferred::statepoints_instead::put_in(module, &managed) {
         return Ok(());
     }
-    // A file of C without a gc function may hold what functions of other files return.
-    if roots == Roots::Auto && (!managed.is_empty() || module.has_flag(C_FLAG)) {
+    // A module without a gc function may hold what functions of other modules return.
+    if roots == Roots::Auto {
         inferred::manage_all(module, &mut managed, inside_collections::called(module));
     }
     let Some(&first) = managed.first() else { return Ok(()) };

@@ -25,6 +25,7 @@ mod state;
 mod summaries;
 mod uses;
 mod watch;
+mod without_strategy;
 
 use super::source::passed_globals;
 use crate::analysis::callee::{Callee, Callees};
@@ -96,7 +97,9 @@ fn warnings_of(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<D
     let mut all = All { callees: &callees, module, name, returning, summaries, has_barrier, counts };
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
-    let mut findings = all.follow(&managed);
+    let lost = || without_strategy::makers(&callees, module);
+    let makers = if inferred::is_done_for_all(module) { Vec::new() } else { lost() };
+    let mut findings = all.follow(managed.iter().copied().chain(makers));
     findings.extend(passed_globals::found(module, name, &callees).into_iter().map(|passed| passed.finding));
     findings
 }
@@ -133,11 +136,11 @@ impl All<'_> {
     }
 
     /// Finds the references that functions pass to each other. A function is analysed again when one of its callers
-    /// or callees has new results; functions that are not managed, when they get a reference. Returns the findings of the
+    /// or callees has new results; functions that are not among the first, when they get a reference. Returns the findings of the
     /// last analysis of each, in the module's order.
-    fn follow(&mut self, managed: &[Value]) -> Vec<Diagnostic> {
+    fn follow(&mut self, first: impl Iterator<Item = Value>) -> Vec<Diagnostic> {
         let known: HandleSet<Value> = self.module.functions().filter(|function| function.has_body()).collect();
-        let mut queue = Queue::of(managed.iter().copied());
+        let mut queue = Queue::of(first);
         let mut findings: HandleMap<Value, Vec<Diagnostic>> = HandleMap::default();
         while let Some(function) = queue.pop() {
             let watch = self.watch(function);
@@ -198,20 +201,26 @@ impl All<'_> {
                 .help("split the function, or run it under zeal once");
             return if has_own_roots { vec![finding] } else { Vec::new() };
         };
+        let places = &watch.places;
+        // Code in other functions relies on the roots of its callers, but for what it makes.
+        let is_lost = |origin: usize| {
+            function.gc().is_none() && without_strategy::is_held_by_nothing(self.callees, places[origin])
+        };
         let mut findings = self.past_the_barrier(events);
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
             match event {
-                // Code in other functions relies on the roots of its callers.
-                Event::Used { facts, user } if has_own_roots => {
+                Event::Used { facts, user } => {
                     let Some(safepoint) = facts.stale else { continue };
+                    if !has_own_roots && !is_lost(facts.origin) {
+                        continue;
+                    }
                     let first = stale.entry((facts.origin, safepoint)).or_insert(*user);
                     *first = *user.min(first);
                 }
                 _ => {}
             }
         }
-        let places = &watch.places;
         findings.extend(stale.into_iter().map(|((origin, safepoint), user)| {
             self.stale(&watch.references, places[origin], places[safepoint], places[user])
         }));
@@ -262,8 +271,13 @@ impl All<'_> {
             short(self.callees, safepoint),
             short(self.callees, user),
         );
-        let help = "its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, \
-                    and load it from there afterwards";
+        let help = if user.function().gc().is_some() {
+            "its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, and load it \
+             from there afterwards"
+        } else {
+            "its object may be freed there: give the function a strategy (gc \"refcount\"), store the reference to a root slot \
+             (llvm.gcroot) before the safepoint, and load it from there afterwards"
+        };
         Diagnostic::at(self.name, user, message).help(help)
     }
 }

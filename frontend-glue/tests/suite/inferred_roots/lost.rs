@@ -46,6 +46,53 @@ fn file_that_only_calls_functions_of_another_has_roots() {
     }
 }
 
+/// Modules of IR in which no function has a strategy.
+const IR_THAT_MAKES: &str = r#"
+%tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+@name = private constant [4 x i8] c"Box\00"
+@box = constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 0, i64 0, i64 0, i64 0, i32 0, i32 0, ptr null, i64 0, i64 0,
+                              ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+declare ptr @tally_new(ptr)
+declare void @tally_collect()
+define ptr @make(i64 %value) {
+  %box = call ptr @tally_new(ptr @box)
+  %place = getelementptr i8, ptr %box, i64 8
+  store i64 %value, ptr %place
+  call void @tally_collect()
+  ret ptr %box
+}
+"#;
+const IR_THAT_ONLY_CALLS: &str = r#"
+@format = private constant [6 x i8] c"%lld\0A\00"
+declare ptr @make(i64)
+declare i32 @printf(ptr, ...)
+define i32 @main() {
+  %first = call ptr @make(i64 2)
+  %in_first = getelementptr i8, ptr %first, i64 8
+  %second = call ptr @make(i64 40)
+  %other = call ptr @make(i64 1000)
+  %in_second = getelementptr i8, ptr %second, i64 8
+  %one = load i64, ptr %in_first
+  %two = load i64, ptr %in_second
+  %sum = add i64 %one, %two
+  %printed = call i32 (ptr, ...) @printf(ptr @format, i64 %sum)
+  ret i32 0
+}
+"#;
+
+#[test]
+fn ir_in_which_no_function_has_a_strategy_keeps_what_it_uses() {
+    let folder = Folder::with(&[("makes.ll", IR_THAT_MAKES), ("main.ll", IR_THAT_ONLY_CALLS)]);
+    let options = ["--roots", "auto"];
+    for (plan, level) in PLANS.into_iter().flat_map(|plan| ["0", "2"].map(|level| (plan, level))) {
+        for way in [&["--leak-check"][..], &["--zeal"]] {
+            let run = [&["run", "--plan", plan, "--opt", level], way, &options, &["main.ll", "makes.ll"]].concat();
+            let outcome = folder.tally(&run);
+            assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "42\n"), "{run:?}: {outcome:?}");
+        }
+    }
+}
+
 #[test]
 fn helper_that_stores_a_typed_reference_and_calls_nothing_has_a_barrier() {
     let program = "#include \"n.h\"
