@@ -3,8 +3,11 @@
 //! Frontends spell the struct in different ways (named or anonymous, nested arrays; an opaque byte prefix cannot be
 //! read), so fields are found by their offsets, those of the runtime's own `repr(C)` declaration.
 
+pub(crate) mod constants;
+
 use super::Plan;
-use crate::llvm::{Module, Opcode, TypeKind, Value};
+use crate::llvm::{Module, Value};
+use constants::{constant_at, scalar_at, word_at};
 use std::ffi::{CString, c_void};
 use std::mem::{offset_of, size_of};
 use tally_heap::descriptor::{
@@ -44,7 +47,7 @@ impl Descriptor {
     /// Reads the descriptor at `address`; `None` if it is not a constant of this module that cannot be replaced, or
     /// not of the known version (the runtime refuses it at registration, with a message).
     pub(crate) fn read(module: Module, address: Value) -> Option<Descriptor> {
-        let constant = address.definitive_initializer()?;
+        let constant = constant_at(module, address)?;
         let field = |offset: usize| word_at(module, constant, offset as u64);
         if field(offset_of!(RawDescriptor, version))? != u64::from(DESCRIPTOR_VERSION) {
             return None;
@@ -106,7 +109,7 @@ impl OneWord {
     /// How the fields are read of objects of the type at `address`, but for plain references beside them. `None` also if only `trace` or
     /// another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<OneWord> {
-        let image = Image { module, constant: address.definitive_initializer()? };
+        let image = Image { module, constant: constant_at(module, address)? };
         match image.u32_at(offset_of!(RawDescriptor, slot_kind))? {
             kind if kind == SlotKind::Pointer as u32 => Some(OneWord::PLAIN),
             kind if kind == SlotKind::Tagged as u32 || kind == SlotKind::NanBoxed as u32 => Some(OneWord {
@@ -135,7 +138,7 @@ pub(crate) struct PairReading {
 impl PairReading {
     /// How the pairs are read of objects of the type at `address`. `None` also if only another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<PairReading> {
-        let image = Image { module, constant: address.definitive_initializer()? };
+        let image = Image { module, constant: constant_at(module, address)? };
         let kind = image.u32_at(offset_of!(RawDescriptor, slot_kind))?;
         let is_behind = kind == SlotKind::TagBehind as u32;
         if !is_behind && kind != SlotKind::TagBefore as u32 {
@@ -186,7 +189,7 @@ impl RootWord {
         if descriptor.size != bytes || descriptor.has_tail() {
             return None;
         }
-        let constant = address.definitive_initializer()?;
+        let constant = constant_at(module, address)?;
         let count = word_at(module, constant, offset_of!(RawDescriptor, ref_count) as u64)?;
         let (word, pair) = (OneWord::of_fields(module, address), PairReading::of_fields(module, address));
         if word.is_none() && pair.is_none() {
@@ -212,7 +215,7 @@ impl RootWord {
 /// The runtime's objection to the descriptor at `address`, or a fault that the runtime could not detect. `None` if
 /// the descriptor is in order, or spelled in a way that cannot be read here.
 pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
-    let constant = address.definitive_initializer()?;
+    let constant = constant_at(module, address)?;
     let bytes = module.size_of(constant.type_of());
     if bytes < size_of::<TypeDescriptor>() as u64 {
         return Some(format!("a type descriptor has {} bytes, this constant has {bytes}", size_of::<TypeDescriptor>()));
@@ -235,7 +238,7 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
 
 /// The function that the descriptor at `address` names as its `trace`.
 pub(crate) fn trace(module: Module, address: Value) -> Option<Value> {
-    let trace = scalar_at(module, address.definitive_initializer()?, offset_of!(RawDescriptor, trace) as u64)?;
+    let trace = scalar_at(module, constant_at(module, address)?, offset_of!(RawDescriptor, trace) as u64)?;
     trace.is_function().then_some(trace)
 }
 
@@ -248,7 +251,7 @@ pub(crate) fn trace_of(module: Module, global: Value) -> Option<Value> {
 
 /// The size of the fixed part that the descriptor at `address` describes.
 pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
-    let constant = address.definitive_initializer()?;
+    let constant = constant_at(module, address)?;
     Image { module, constant }.u64_at(offset_of!(RawDescriptor, size))
 }
 
@@ -438,39 +441,4 @@ fn entries(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
     let array = scalar_at(module, constant, offset_of!(RawDescriptor, ref_offsets) as u64)?;
     let array = array.definitive_initializer()?;
     (0..count).map(|index| word_at(module, array, index * 4).and_then(|word| u32::try_from(word).ok())).collect()
-}
-
-fn word_at(module: Module, constant: Value, offset: u64) -> Option<u64> {
-    let scalar = scalar_at(module, constant, offset)?;
-    if scalar.is_null() { Some(0) } else { scalar.constant_integer() }
-}
-
-/// The scalar that begins at byte `offset` of a constant.
-fn scalar_at(module: Module, constant: Value, offset: u64) -> Option<Value> {
-    let of = constant.type_of();
-    match of.kind() {
-        TypeKind::LLVMStructTypeKind => {
-            let count = of.members().len() as u32;
-            let member = (0..count).rev().find(|&member| module.member_offset(of, member) <= offset)?;
-            scalar_at(module, constant.constant_member(member)?, offset - module.member_offset(of, member))
-        }
-        TypeKind::LLVMArrayTypeKind => {
-            let (element, count) = of.members()[0];
-            let size = module.size_of(element);
-            let index = offset.checked_div(size).filter(|&index| index < count)?;
-            scalar_at(module, constant.constant_member(index as u32)?, offset - index * size)
-        }
-        // clang writes the address of an array as the array itself, others as a constant expression on it.
-        _ if offset == 0 => Some(strip_zero_offset(constant)),
-        _ => None,
-    }
-}
-
-fn strip_zero_offset(mut constant: Value) -> Value {
-    while constant.constant_opcode() == Some(Opcode::LLVMGetElementPtr)
-        && constant.operands().skip(1).all(Value::is_null)
-    {
-        constant = constant.operand(0);
-    }
-    constant
 }

@@ -16,6 +16,7 @@
 
 use super::Plan;
 use super::descriptor::Descriptor;
+use super::descriptor::constants::label;
 use super::global_slots::{self, base_global, global_behind};
 use super::named_root::NamedRoot;
 use super::names::call_sites;
@@ -119,7 +120,7 @@ impl ModuleTables {
                 id: root.id,
                 name: root.name.clone(),
                 function: function.name(),
-                descriptor: root.how.map(Value::name),
+                descriptor: root.how.map(|how| label(function.module(), how)),
             };
             (named, root.how)
         }));

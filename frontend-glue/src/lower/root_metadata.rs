@@ -1,7 +1,7 @@
 //! Metadata of roots that is no type descriptor, but the frontend's own: a callback of `tally_trace_with` understands it.
 //!
-//! Under the trace plan that is what a module shows to be no descriptor: an integer, a function, a place in something else, a variable
-//! that is too small for one. What another module defines is a descriptor, unless the flag of the module says that all is the frontend's:
+//! Under the trace plan that is what a module shows to be no descriptor: an integer, a function, a place in something else where no
+//! descriptor begins, a variable that is too small for one. What another module defines is a descriptor, unless the flag of the module says that all is the frontend's:
 //!
 //! ```text
 //! !llvm.module.flags = !{!0}
@@ -11,6 +11,7 @@
 //! Such a root is one reference. The record of the module says of which kind each is, by a bit of the root's id.
 
 use super::Plan;
+use super::descriptor::Descriptor;
 use super::roots::{Root, slot_bytes};
 use crate::llvm::{Module, Value};
 use tally_compiled::module::record::METADATA_ROOT;
@@ -29,7 +30,10 @@ pub(crate) fn is_of_callback(module: Module, plan: Plan, how: Value) -> bool {
 
 fn is_no_descriptor(module: Module, how: Value) -> bool {
     let bytes = || module.size_of(how.value_type());
-    !how.is_global_variable() || how.initializer().is_some() && bytes() < size_of::<RawDescriptor>() as u64
+    if how.is_global_variable() {
+        return how.initializer().is_some() && bytes() < size_of::<RawDescriptor>() as u64;
+    }
+    Descriptor::read(module, how).is_none()
 }
 
 /// The fault of a root whose metadata belongs to a callback.

@@ -27,6 +27,7 @@ mod uses;
 
 use super::LowerOptions;
 use super::count::{Remark, Saving};
+use super::descriptor::constants::label;
 use super::descriptor::{Descriptor, OneWord};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::Flow;
@@ -206,7 +207,7 @@ impl Work<'_> {
                 continue;
             }
             *bytes += site.size;
-            let of = site.descriptor.name();
+            let of = label(self.builder.module(), site.descriptor);
             self.remarks.push(Remark::at(site.call.value(), Saving::OnStack { of }));
             Rewrite { builder: self.builder, callees: known.callees, site, uses: &uses, ends }.run(known.plan);
             if !self.changed.contains(&function) {

@@ -2,6 +2,7 @@
 //! `"erlang"`, and names that are mapped on it. Each program makes garbage until several collections have come, and then
 //! looks at what its roots hold. Below are the same strategies as stock tools compile them.
 
+mod descriptors_in_a_table;
 mod in_slices;
 mod shadow_stack;
 mod shapes_of_llvm;

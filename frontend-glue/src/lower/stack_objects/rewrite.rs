@@ -15,6 +15,7 @@ use super::uses::{Slot, Uses, is_nothing};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, Opcode, Value};
+use crate::lower::descriptor::constants::label;
 use tally_heap::plan::Plan;
 
 /// The places in the frame that take the object's.
@@ -33,7 +34,8 @@ impl Rewrite<'_> {
         let call = self.site.call.value();
         let function = call.function();
         let of = module.integer(8).array(self.site.size.max(1));
-        let name = Some(call.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| self.site.descriptor.name());
+        let name =
+            Some(call.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| label(module, self.site.descriptor));
         let object = builder.alloca_at_entry(function, of, &format!("{name}.on.stack"));
         object.set_alignment(self.site.alignment);
         if !self.site.references.is_empty() {

@@ -6,6 +6,7 @@
 //! only the compiler can detect: arrays shorter than their count, and a root's slot smaller than its descriptor says.
 
 use crate::llvm::{Module, Value};
+use crate::lower::descriptor::constants::label;
 use crate::lower::descriptor::{self, Descriptor};
 use crate::lower::roots::slot_bytes;
 use crate::verify::source::inside_collections;
@@ -31,7 +32,7 @@ impl Faults {
             format!(
                 "the descriptor @{} of this root describes {described} bytes, the alloca has {bytes}; it must describe \
                  the alloca as if that were an object",
-                how.name()
+                label(module, how)
             )
         })
     }
@@ -46,7 +47,7 @@ impl Faults {
         }
         let has_tail = || Descriptor::read(module, address).is_none_or(|descriptor| descriptor.has_tail());
         if what == "tally_new_array" && !has_tail() {
-            let name = address.name();
+            let name = label(module, address);
             return Some(format!(
                 "tally_new_array of @{name}, whose descriptor has no tail elements; give it a stride"
             ));
@@ -66,6 +67,6 @@ impl Faults {
                 trace.name()
             ))
         })?;
-        Some(format!("@{}: {fault}", address.name()))
+        Some(format!("@{}: {fault}", label(module, address)))
     }
 }

@@ -13,6 +13,7 @@ use super::made::{self, Nulls, Source};
 use crate::analysis::callee::Callees;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;
+use crate::lower::descriptor::constants::label;
 use crate::lower::global_slots::{self, WORDS_MAX, global_behind};
 
 type Fault = Option<(String, &'static str)>;
@@ -78,7 +79,7 @@ fn of_source(module: Module, callees: &Callees, what: &str, object: Source, slot
         return Some((format!("{what} whose object is a pointer into one from @{name}"), help));
     }
     let offset = slots.iter().find(|slot| slot.value == object.value)?.offset?;
-    let (type_name, descriptor) = (descriptor?.name(), Descriptor::read(module, descriptor?)?);
+    let (type_name, descriptor) = (label(module, descriptor?), Descriptor::read(module, descriptor?)?);
     let is_outside = offset < 0 || (!descriptor.has_tail() && offset.saturating_add(8) > descriptor.size as i64);
     if is_outside {
         let message =
