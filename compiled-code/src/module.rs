@@ -1,7 +1,7 @@
 //! Modules: the record of a lowered module, the registered modules, and their data about stacks.
 mod call_sites;
 mod compact_frames;
-pub(crate) mod driver;
+pub mod driver;
 pub mod foreign_frames;
 pub(crate) mod loaded;
 mod loaded_file;

@@ -105,6 +105,7 @@ pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_deferred(module: *const ModuleRecord) {
     leaf!(tally_register_deferred);
+    driver::provide(Plan::Deferred, plan::deferred::make_driver);
     // SAFETY: by the caller's promise.
     unsafe { register_of(Plan::Deferred, module) };
 }

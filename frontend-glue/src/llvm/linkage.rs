@@ -75,6 +75,12 @@ impl Value {
         is_of_several || self.may_be_overridden()
     }
 
+    /// Lets other modules of the same program define the same, and nothing outside see it.
+    pub(crate) fn share_in_program(self) {
+        raw!(LLVMSetLinkage(self.0, LLVMLinkage::LLVMWeakODRLinkage));
+        raw!(LLVMSetVisibility(self.0, LLVMVisibility::LLVMHiddenVisibility));
+    }
+
     /// Whether only its own module can name it.
     pub(crate) fn is_internal(self) -> bool {
         matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage)

@@ -29,6 +29,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 use std::rc::Rc;
+use tally_compiled::module::driver::WITHOUT_MODULE;
 use tally_compiled::module::record::{
     GlobalRoot, METADATA_ROOT, MODULE_FLAG_BARRIERS, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_FLAG_METADATA,
     MODULE_FLAG_STATEPOINTS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
@@ -187,6 +188,7 @@ impl ModuleTables {
             Plan::Prompt => "tally_register_prompt",
             Plan::Trace => "tally_register_trace",
         };
+        leave_out_deferred(module, self.plan);
         let register = call_with_record(builder, REGISTER, by, record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
         prepend_structor(module, "llvm.global_ctors", register);
@@ -291,6 +293,19 @@ fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value)
     builder.call(callee.value_type(), callee, &[record]);
     builder.return_value(None);
     function
+}
+
+/// Programs of the other plans need no collector of the deferred one: no heap of theirs is without a module.
+fn leave_out_deferred(module: Module, plan: Plan) {
+    match plan {
+        Plan::Deferred => {}
+        Plan::Prompt | Plan::Trace => {
+            let driver = module.add_global(WITHOUT_MODULE, module.pointer());
+            driver.set_initializer(module.pointer().null());
+            driver.set_global_constant();
+            driver.share_in_program();
+        }
+    }
 }
 
 fn keep_stack_map_label(builder: &Builder) {
