@@ -18,10 +18,20 @@ impl Module {
         refuse(passes, error);
     }
 
-    /// Makes values of the local variables of these functions. In one go, because LLVM takes as long to get ready for a pass over one
-    /// small function as for the pass itself; meanwhile the other functions are marked as not to be touched, and these are not, as clang
-    /// marks them without optimisation.
+    /// Makes values of the local variables of these functions.
     pub(crate) fn promote_variables(self, of: &[Value]) {
+        self.run_on_all(of, "mem2reg");
+    }
+
+    /// Takes vectors apart in these functions: their loads and stores, and what is computed of their elements.
+    pub(crate) fn take_vectors_apart(self, of: &[Value]) {
+        self.run_on_all(of, "scalarizer<load-store>");
+    }
+
+    /// Runs a pass over these functions. In one go, because LLVM takes as long to get ready for a pass over one small function as for the
+    /// pass itself; meanwhile the other functions are marked as not to be touched, and these are not, as clang marks them without
+    /// optimisation.
+    fn run_on_all(self, of: &[Value], pass: &str) {
         let chosen: HandleSet<Value> = of.iter().copied().collect();
         let with_body = self.functions().filter(|function| function.has_body());
         let is_wrongly_marked = |it: &Value| it.has_attribute("optnone") == chosen.contains(it);
@@ -31,7 +41,7 @@ impl Module {
         let unmark = |of: &[Value]| of.iter().for_each(|it| it.remove_attribute(Position::Function, "optnone"));
         mark(&others);
         unmark(&unmarked);
-        self.run_passes("function(mem2reg)");
+        self.run_passes(&format!("function({pass})"));
         mark(&unmarked);
         unmark(&others);
     }

@@ -129,6 +129,11 @@ pub(crate) fn infer(module: Module, setting: Setting) -> Result<(), Vec<Diagnost
     };
     let written_null: Vec<HandleSet<Value>> = managed.iter().map(|&function| inference.prepare(function)).collect();
     module.promote_variables(&managed);
+    let with_vectors: Vec<Value> =
+        managed.iter().copied().filter(|&function| references::has_vectors(inference.references, function)).collect();
+    if !with_vectors.is_empty() {
+        module.take_vectors_apart(&with_vectors);
+    }
     if every && setting.eliminate_tail_calls {
         // The frame that keeps the arguments of such a call becomes that of the callee: they are references of the loop.
         self_calls::become_loops(&managed);

@@ -5,6 +5,7 @@ mod limits;
 mod lost;
 mod shared_slots;
 mod unions;
+mod vectors;
 
 use tally_kit::folder::Folder;
 use tally_kit::ways::{by_turns, turn_of};

@@ -190,7 +190,9 @@ impl Search<'_> {
                 0 => (distance..distance + 1).step_by(1),
                 step => (distance.rem_euclid(step as i64)..bytes).step_by(step as usize),
             };
-            for distance in distances.filter(|distance| (0..bytes).contains(distance)) {
+            // Of several places those are meant where a reference may lie.
+            let may_lie = |distance: i64| from.step == 0 || (to.offset + distance) % WORD as i64 == 0;
+            for distance in distances.filter(|distance| (0..bytes).contains(distance) && may_lie(*distance)) {
                 news |= self.add(to.behind(distance));
             }
         }

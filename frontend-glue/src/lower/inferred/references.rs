@@ -111,11 +111,20 @@ pub(super) fn has_none(callees: &Callees, function: Value) -> bool {
         && function.calls().all(|call| matches!(callees.of_call(call), Callee::Ordinary | Callee::OtherIntrinsic))
 }
 
+/// Whether a function computes vectors of references.
+pub(super) fn has_vectors(references: References, function: Value) -> bool {
+    function.instructions().into_iter().any(|it| has_vector_at(references, it))
+}
+
+/// Whether the instruction takes or makes a vector of references.
+fn has_vector_at(references: References, instruction: Value) -> bool {
+    instruction.operands().chain([instruction]).any(|value| references.in_vector(value.type_of()))
+}
+
 /// The instructions of a function that handle references in a way for which no root or barrier can be inferred.
 pub(super) fn unsupported(name: &str, references: References, function: Value, has_barrier: bool) -> Vec<Diagnostic> {
     let refusal = |instruction: Value| {
-        let mut values = instruction.operands().chain([instruction]);
-        if values.any(|value| references.in_vector(value.type_of())) {
+        if has_vector_at(references, instruction) {
             return Some(("a vector of references, for which no root is inferred", "keep references in single values"));
         }
         let is_seen = |slot: Value| {

@@ -77,6 +77,45 @@ fn union_of_a_number_and_a_typed_reference_is_a_root() {
     prints(&folder, "unions.c", &[], "5 0.5 6 7 8 15 9\n");
 }
 
+/// Every byte of the buffer that two references might begin at was taken for a place of one, and the variable refused.
+const COPIES: &str = r#"
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Node { REF(struct Node) next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Two { REF(Node) first; REF(Node) second; } Two;
+__attribute__((noinline)) static REF(Node) make(long value) { REF(Node) node = NEW(Node); node->value = value; return node; }
+__attribute__((noinline)) static void churn(void) {
+    tally_collect();
+    for (int i = 0; i < 100; i++) make(1000 + i);
+}
+__attribute__((noinline)) static long through_bytes(int at) {
+    _Alignas(8) char bytes[64];
+    memset(bytes, 0, sizeof bytes);
+    Two two;
+    two.first = make(2);
+    two.second = make(40);
+    memcpy(bytes + at, &two, sizeof two);
+    memset(&two, 0, sizeof two);
+    churn();
+    memcpy(&two, bytes + at, sizeof two);
+    memset(bytes, 0, sizeof bytes);
+    churn();
+    return two.first->value + two.second->value;
+}
+int main(void) { printf("%ld %ld\n", through_bytes(0), through_bytes(24)); }
+"#;
+
+#[test]
+fn references_are_copied_to_any_place_of_a_buffer() {
+    let folder = Folder::with(&[("copies.c", &format!("{EITHER}{COPIES}"))]);
+    prints(&folder, "copies.c", &["--roots", "auto"], "42 42\n");
+    let folder = Folder::with(&[("copies.c", &typed(&format!("{EITHER}{COPIES}")))]);
+    prints(&folder, "copies.c", &[], "42 42\n");
+}
+
 /// Its objects were lost; a variable of pointers was refused.
 #[test]
 fn references_in_bytes_of_no_constant_number_are_refused() {
