@@ -9,6 +9,7 @@ mod deep;
 mod destruction;
 mod effort;
 mod examples;
+mod growth;
 mod heap_ops;
 mod huge_pages;
 mod layout;

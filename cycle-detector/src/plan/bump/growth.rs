@@ -4,7 +4,7 @@
 //! one reference for each that the program has made since, however large the heap is (Jones, Hosking & Moss, *The
 //! Garbage Collection Handbook*, §10). And it may grow by so much for each unit of the last collection that collections take a small part of
 //! the time: a mebibyte at least, an epoch at most. Where next to nothing lives they are nearly free, and the heap need not be
-//! large. Dead entries of weak maps, which are room for new ones, do not live. Who says how long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in
+//! large. Dead entries of weak maps, which are room for new ones, do not live, nor do objects that wait for their finalizers. Who says how long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in
 //! slices is over before.
 
 use crate::account;
@@ -16,20 +16,35 @@ const BYTES_PER_UNIT: u64 = 128 * account::BYTES_PER_UNIT;
 /// No epoch is shorter. What a collection costs whatever lives is a hundredth of the time in which so much is allocated.
 const SHORTEST: u64 = 32 * BLOCK_BYTES;
 
+/// Of what a collection has left, this part may have been born while it ran, in slices, and counts as living. More may all be garbage: if
+/// each collection were to allow for what was made during the last, it would have more to do than that and take longer, without an end.
+/// Less comes of a program whose heap grows, or of one with little garbage.
+const BORN_PART: u64 = 2;
+
 /// When the next collection is due.
 #[derive(Debug, Default)]
 pub(in crate::plan) struct Growth {
     /// Units of the last collection.
     units: u64,
-    /// Bytes of objects that it has left.
+    /// Bytes of objects that it has left, without the most of those that were born meanwhile.
     left: u64,
+    /// Bytes of objects whose finalizers were to run when that was known of the running one.
+    waited: u64,
 }
 
 impl Growth {
     /// Notes the end of a collection that has taken so many units.
     pub(in crate::plan) fn note_collection(&mut self, heap: &Heap, units: u64) {
-        let left = heap.statistics.live_bytes.saturating_sub(heap.dead_entry_bytes());
-        (self.units, self.left) = (units, left);
+        self.note_dead_that_wait(heap);
+        let dead = heap.dead_entry_bytes().saturating_add(std::mem::take(&mut self.waited));
+        let left = heap.statistics.live_bytes.saturating_sub(dead);
+        let born = heap.clock.given_bytes.min(left);
+        (self.units, self.left) = (units, left - born + born.min(left / BORN_PART));
+    }
+
+    /// A collection that goes on has found what is dead, and the finalizers of that begin to run.
+    pub(in crate::plan) fn note_dead_that_wait(&mut self, heap: &Heap) {
+        self.waited = self.waited.max(heap.bytes_that_wait_for_finalizers());
     }
 
     /// The heap has so many bytes of living objects, and marks from here on.
@@ -85,7 +100,7 @@ mod tests {
             let options = HeapOptions { epoch_grows: grows, heap_limit, ..HeapOptions::default() };
             // SAFETY: [HELD] nothing is allocated.
             let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
-            let growth = Growth { units, left };
+            let growth = Growth { units, left, waited: 0 };
             mutator.heap().clock.given_bytes = due - 1;
             assert!(!growth.is_due(mutator.heap()), "{grows} {units} {left}");
             mutator.heap().clock.given_bytes = due;

@@ -89,6 +89,16 @@ impl BlockSpace {
         Some(hole)
     }
 
+    /// The first `bytes` of a hole that was just found; the rest is found next.
+    pub(crate) fn cut(&mut self, hole: Hole, bytes: u64) -> Hole {
+        if hole.bytes() <= bytes {
+            return hole;
+        }
+        let end = hole.start + bytes;
+        self.search = (end % BLOCK_BYTES / 8) as u32;
+        Hole { end, ..hole }
+    }
+
     /// Takes an empty block, else one with a hole of `bytes` for which opening it pays, else a new one. `None` when the range is used
     /// up.
     pub(crate) fn take_block(&mut self, bytes: u64, epoch: u32) -> Option<u32> {

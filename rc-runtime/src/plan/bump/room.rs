@@ -7,18 +7,20 @@
 //! | up to 16 KiB | the current hole if it fits, else a fragment |
 //!
 //! The collector has its turn for every 32 KiB that were handed out, not for every block that was opened: a block may have one
-//! short hole, and a slice of work for each was all that the program had time for. While a mark runs a fourth of that is enough, where
-//! blocks have no more: garbage grows until the mark has ended.
+//! short hole, and a slice of work for each was all that the program had time for. While a mark runs, or a collection in slices, a fourth of
+//! that is enough: garbage grows until it has ended. Such a collection is given longer holes in parts of that length.
 
 use super::BumpSpace;
 use super::block::Hole;
 use super::block::hole::{SMALLEST_CELL, SMALLEST_HOLE};
 use crate::heap::Heap;
+use crate::heap::clock::PART_OF_BLOCK;
 use crate::mark_phase::MarkPhase;
 use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::HEADER_BYTES;
 use crate::out_of_memory::OutOfMemory;
 use crate::type_registry::TypeInfo;
+use std::num::NonZeroU64;
 
 /// A heap of the deferred plan fills holes while its blocks have more than a fourth, and this part of an epoch, above what lives in them.
 const EXCESS_OF_EPOCH: u64 = 8;
@@ -71,8 +73,8 @@ impl Heap {
         let external = std::mem::take(&mut self.services.external.is_due);
         if external || self.clock.slice_is_due() {
             self.with_driver(|driver, heap| driver.on_block_taken(heap));
-            let marks = self.mark_phase() != MarkPhase::Off;
-            self.clock.note_slice(if marks { BLOCK_BYTES / 4 } else { BLOCK_BYTES });
+            let whole = if self.mark_phase() == MarkPhase::Off { BLOCK_BYTES } else { PART_OF_BLOCK };
+            self.clock.note_slice(self.clock.part_bytes.map_or(whole, NonZeroU64::get));
         }
     }
 
@@ -88,6 +90,10 @@ impl Heap {
             self.retire_hole_but_for_a_fragment();
             let BumpSpace { blocks, fragments, .. } = &mut self.bump;
             if let Some(hole) = blocks.next_hole(bytes, |short| fragments.set_aside(short)) {
+                let hole = match self.clock.part_bytes {
+                    Some(part) => self.bump.blocks.cut(hole, part.get()),
+                    None => hole,
+                };
                 self.enter_hole(hole);
                 return self.carve(cell, align);
             }

@@ -118,9 +118,8 @@ impl Tracer {
 
     /// A slice, if the program has had its turn.
     pub(super) fn pace_slices(&mut self, heap: &mut Heap) {
-        let began_at = if matches!(self.sliced.stage, Stage::Arm) { self.sliced.began_at } else { 0 };
-        let allocated = heap.clock.given_bytes.saturating_sub(began_at);
-        let pressure = Pressure::of(allocated, self.growth.due_at(heap) / 2).max(pressure_of_upgrades(heap));
+        let pressure = self.pressure(heap);
+        heap.clock.hand_out_in_parts(pressure == Pressure::FULL);
         if self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             self.slice_as_the_heap_says(heap);
         }
@@ -128,9 +127,17 @@ impl Tracer {
 
     /// The same at a poll.
     pub(super) fn poll_slices(&mut self, heap: &mut Heap) {
-        if self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes, pressure_of_upgrades(heap)) {
+        let pressure = self.pressure(heap);
+        if self.stops.had_its_turn_at_poll(heap, heap.clock.given_bytes, pressure) {
             self.slice_as_the_heap_says(heap);
         }
+    }
+
+    /// How much was allocated since the collection began, of half of what is allocated from one to the next.
+    fn pressure(&self, heap: &Heap) -> Pressure {
+        let began_at = if matches!(self.sliced.stage, Stage::Arm) { self.sliced.began_at } else { 0 };
+        let allocated = heap.clock.given_bytes.saturating_sub(began_at);
+        Pressure::of(allocated, self.growth.due_at(heap) / 2).max(pressure_of_upgrades(heap))
     }
 
     /// A stop of the program for a slice.
@@ -145,6 +152,9 @@ impl Tracer {
     pub(in crate::plan) fn update_poll(&self, heap: &mut Heap) {
         let waits = heap.zeal.is_some() || heap.services.finalizers.are_ready();
         heap.set_poll(waits || self.sliced.is_running());
+        if !self.sliced.is_running() {
+            heap.clock.hand_out_whole();
+        }
     }
 
     /// Works until the slice has ended, or all is done.
@@ -356,6 +366,7 @@ impl Tracer {
             heap.make_survivors_young();
         }
         heap.release_finalizers();
+        self.growth.note_dead_that_wait(heap);
         self.sliced.stage = Stage::Sweep(survivors);
     }
 

@@ -9,7 +9,18 @@ impl Heap {
     /// Whether the program has had its turn since the finalizers had theirs.
     pub(crate) fn finalizers_have_their_turn(&self) -> bool {
         let timed = self.finalizers_take_turns() && self.options.slice_units.is_none();
-        !timed || self.services.finalizers.last_turn.program_had_its_own()
+        !timed || self.finalizers_are_late() || self.services.finalizers.last_turn.program_had_its_own()
+    }
+
+    /// Bytes of the objects that wait for their finalizers, if those are as large as others. What these hold is not among them.
+    pub fn bytes_that_wait_for_finalizers(&self) -> u64 {
+        let each = self.statistics.live_bytes / self.statistics.live_objects.max(1);
+        each.saturating_mul(self.services.finalizers.queue.len() as u64)
+    }
+
+    /// Whether half of all objects wait, or more: the heap would grow for as long as the program makes more of them.
+    fn finalizers_are_late(&self) -> bool {
+        self.services.finalizers.queue.len() as u64 > self.statistics.live_objects / 2
     }
 
     /// A turn begins.
