@@ -421,7 +421,8 @@ int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **a
 
 /* ---- Weak references, ephemerons, weak maps ---------------------------------------------------------------------------
  * docs/use/services.md. These functions return references like those loaded from fields: valid until the next safepoint; store one to
- * a root to use it longer. A target, key or value may lie outside the heap: it never dies. */
+ * a root to use it longer. A target, key or value may lie outside the heap: it never dies. (Not the key of tally_ephemeron_new: what
+ * lives as long as such a key is kept by a global root.) */
 
 /* [safepoint] A weak reference: an object that refers to `target` and does not keep it alive. */
 void *tally_weak_new(void *target);
@@ -567,7 +568,8 @@ void *tally_call_managed(const tally_anchor *anchor, void *(*function)(void *), 
 #define TALLY_STACK_FINISHED 3 /* entry has returned, or the stack was closed */
 
 /* [safepoint] A new stack of `bytes` bytes at least (0: 256 KiB with a guard), of which only those are committed that are touched. The
- * first switch to it calls entry(value) on it. `entry` is managed code, and no exception leaves it. Null: there is no memory. */
+ * first switch to it calls entry(value) on it. `entry` is managed code, and no exception leaves it. Null: there is no memory,
+ * or no room in a heap with a limit. */
 void *tally_stack_new(void *(*entry)(void *value), uint64_t bytes);
 
 /* [safepoint] Stops this stack and lets `to` go on, whose call of tally_stack_switch returns `value`: a reference that is valid until

@@ -58,6 +58,7 @@ mod tagged_words;
 pub mod type_description;
 pub(crate) mod variadic_calls;
 mod walkable;
+mod words_in_flight;
 mod zeal;
 
 pub use crate::lower::mitigation::Mitigation;

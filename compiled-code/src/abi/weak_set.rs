@@ -19,6 +19,14 @@ safepoint_shim! {
 }
 
 extern "C" fn weak_set_new(hash_offset: u32) -> u64 {
+    if !hash_offset.is_multiple_of(4) {
+        fatal::stop(
+            STATUS_USAGE,
+            &format!(
+                "tally_weak_set_new: hash_offset {hash_offset} is no multiple of 4: a hash is 32 bits of a member"
+            ),
+        );
+    }
     // SAFETY: [ALONE] borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: [ALONE] compiled code holds no reference to its heap.

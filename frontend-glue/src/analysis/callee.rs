@@ -165,7 +165,9 @@ fn known(function: Value) -> Known {
     Known {
         callee,
         leaf: function.has_string_attribute(LEAF),
-        returns_twice: function.has_attribute("returns_twice") || is_llvms_setjmp(),
+        // Code of a managed function shows what it does: it is none of the C library's that jump back.
+        returns_twice: function.has_attribute("returns_twice") && !(function.has_body() && function.gc().is_some())
+            || is_llvms_setjmp(),
     }
 }
 

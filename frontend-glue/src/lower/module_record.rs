@@ -116,11 +116,13 @@ impl ModuleTables {
         for (root, place) in roots.iter().filter_map(|root| Some((root, root.place.as_ref()?))) {
             _ = writeln!(self.names, "@{} {} {}", root.id, place.line, place.file);
         }
+        let is_defined = |plain: &str| function.module().function(plain).is_some_and(Value::has_body);
+        let in_source = call_sites::name_in_source(function, is_defined);
         self.roots.extend(roots.iter().map(|root| {
             let named = NamedRoot {
                 id: root.id,
                 name: root.name.clone(),
-                function: function.name(),
+                function: in_source.clone(),
                 descriptor: root.how.map(|how| label(function.module(), how)),
             };
             (named, root.how)

@@ -18,6 +18,7 @@ pub(super) use fields::{name_fields, names_of_fields};
 pub(super) use sites::name_values;
 
 use super::runtime::declare;
+use super::words_in_flight;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
@@ -97,13 +98,29 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
         } else if result.type_of().is_void() {
             (module.pointer().null(), 0)
         } else {
-            let of = result.type_of();
-            (builder.alloca_at_entry(function, of, "tally.in_flight"), module.store_size_of(of))
+            builder.before_with_location_of(after, result);
+            let parts = words_in_flight::parts(builder, result);
+            let (of, bytes) = match parts[..] {
+                [whole] => (whole.type_of(), module.store_size_of(whole.type_of())),
+                _ => {
+                    let words = parts.iter().map(|part| module.store_size_of(part.type_of()).div_ceil(8)).sum();
+                    (module.integer(64).array(words), words * 8)
+                }
+            };
+            let buffer = builder.alloca_at_entry(function, of, "tally.in_flight");
+            builder.before_with_location_of(after, result);
+            if let [whole] = parts[..] {
+                builder.store(whole, buffer);
+            } else {
+                let mut offset = 0;
+                for part in parts {
+                    builder.store(part, builder.offset(buffer, offset)).set_alignment(8);
+                    offset += module.store_size_of(part.type_of()).next_multiple_of(8);
+                }
+            }
+            (buffer, bytes)
         };
         builder.before_with_location_of(after, result);
-        if !result.type_of().is_void() {
-            builder.store(result, address);
-        }
         let site = sites.of_instruction(builder, result);
         builder.call(zeal.value_type(), zeal, &[address, builder.i64(bytes), site]);
     }
@@ -291,6 +308,10 @@ fn is_elsewhere(address: Value) -> bool {
     let is_seen = |value: Value| value.is_constant() || !may_be_object(value.type_of());
     let is_derived = |value: Value| matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast));
     let end = address.follow(|value| (!is_seen(value) && is_derived(value)).then(|| value.operand(0)));
-    // The variable of a `swifterror` parameter is a register, and may not be passed to others.
-    end.is_some_and(|end| is_seen(end) || end.is(Opcode::LLVMAlloca) || end.is_parameter_with("swifterror"))
+    // A place behind null is a number made into an address. The variable of a `swifterror` parameter is a register, and may not be passed
+    // to others.
+    let is_number = |end: Value| end.is_null() && !address.is_constant();
+    end.is_some_and(|end| {
+        is_seen(end) && !is_number(end) || end.is(Opcode::LLVMAlloca) || end.is_parameter_with("swifterror")
+    })
 }

@@ -3,6 +3,7 @@
 
 mod limits;
 mod lost;
+mod numbers;
 mod shared_slots;
 mod unions;
 mod vectors;

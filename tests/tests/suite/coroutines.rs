@@ -151,6 +151,12 @@ fn a_coroutine_that_stops_often_keeps_to_the_heap_limit() {
     as_users_do("heap_limit", &[]);
 }
 
+/// The program ended, though null is promised.
+#[test]
+fn coroutine_for_which_a_limited_heap_has_no_room_is_null() {
+    as_users_do("null_at_the_limit", &[]);
+}
+
 /// Whether the kernel is Linux 6.13 or newer, whose `MADV_GUARD_INSTALL` splits no mapping.
 fn has_guards_without_mappings() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

@@ -10,7 +10,7 @@ use tally_heap::heap::HeapEntry;
 use tally_heap::memory::sanitizer;
 use tally_heap::{Heap, ObjectRef};
 
-/// Makes a coroutine; 0: there is no memory for its stack.
+/// Makes a coroutine; 0: there is no memory for its stack, or no room for its object.
 pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
     if crate::arch::returns_are_checked() {
         refuse(
@@ -34,7 +34,7 @@ pub(crate) fn new(heap: &mut Heap, entry: Entry, bytes: u64) -> u64 {
             unsafe { &*(address as *const Record) }.object.set(object.address());
             object.address()
         }
-        Err(error) => fatal::stop(STATUS_MEMORY, &error),
+        Err(_) => 0,
     }
 }
 

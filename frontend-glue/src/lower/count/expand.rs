@@ -34,6 +34,7 @@ use crate::lower::descriptor::{OneWord, PairReading, RootWord};
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
+use crate::lower::words_in_flight;
 use std::collections::BTreeMap;
 use tally_heap::context::{PENDING, POLL, POSTPONED_END, POSTPONED_TOP};
 use tally_heap::memory::layout::Layout;
@@ -291,6 +292,8 @@ impl Expansion<'_> {
         let place = call.value();
         let words = call.arguments();
         let (stop, rest) = if_field_is_set(builder, self.context, place, PENDING, module.integer(64));
+        builder.at_end(stop, Some(place));
+        let words: Vec<Value> = words.into_iter().flat_map(|word| words_in_flight::parts(builder, word)).collect();
         let buffer = self.buffer(place, &words);
         builder.at_end(stop, Some(place));
         let mut offset = 0;

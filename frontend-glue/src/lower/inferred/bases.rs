@@ -349,6 +349,8 @@ impl Search<'_> {
 
     fn derived_from(&self, value: Value) -> Option<Value> {
         match value.opcode()? {
+            // A number made into an address, as `inttoptr` makes one.
+            Opcode::LLVMGetElementPtr if value.operand(0).is_null() => None,
             Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMFreeze => Some(value.operand(0)),
             Opcode::LLVMAddrSpaceCast => Some(value.operand(0)).filter(|of| self.references.is_type(of.type_of())),
             Opcode::LLVMExtractValue => self.inserted(value),

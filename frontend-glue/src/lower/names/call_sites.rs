@@ -24,7 +24,7 @@ pub(in crate::lower) fn number(builder: &Builder, identity: &str, names: &mut St
     let defined = || builder.module().functions().filter(|function| function.has_body());
     let all: HashSet<String> = defined().map(|function| function.name()).collect();
     for function in defined() {
-        let name = name_in_source(function, &all);
+        let name = name_in_source(function, |plain| all.contains(plain));
         if name.starts_with(OWN) {
             continue;
         }
@@ -40,12 +40,12 @@ pub(in crate::lower) fn number(builder: &Builder, identity: &str, names: &mut St
 }
 
 /// The name that the programmer gave the function.
-fn name_in_source(function: Value, all: &HashSet<String>) -> String {
+pub(in crate::lower) fn name_in_source(function: Value, is_defined: impl Fn(&str) -> bool) -> String {
     let name = function.name();
     if name == MANAGED_MAIN {
         return "main".to_owned();
     }
-    match name.strip_suffix(OWNED).filter(|plain| function.is_internal() && all.contains(*plain)) {
+    match name.strip_suffix(OWNED).filter(|plain| function.is_internal() && is_defined(plain)) {
         Some(plain) => plain.to_owned(),
         None => name,
     }

@@ -45,6 +45,11 @@ fn weak_set_functions_of_another_object() {
     }
 }
 
+#[test]
+fn weak_set_whose_hash_lies_across_two_words() {
+    ends("tally_weak_set_new(3);", "hash_offset 3 is no multiple of 4");
+}
+
 /// A record of a slot that lies across two words, or in another object, would be cleared there.
 #[test]
 fn weak_slots_that_are_no_words_of_their_object() {
