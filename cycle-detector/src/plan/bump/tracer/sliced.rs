@@ -119,7 +119,10 @@ impl Tracer {
     /// A slice, if the program has had its turn.
     pub(super) fn pace_slices(&mut self, heap: &mut Heap) {
         let pressure = self.pressure(heap);
-        heap.clock.hand_out_in_parts(pressure == Pressure::FULL);
+        // Slices of a fixed number of units come with each block, which is what pays for them.
+        if heap.options().slice_units.is_none() {
+            heap.clock.hand_out_in_parts(pressure == Pressure::FULL);
+        }
         if self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             self.slice_as_the_heap_says(heap);
         }
