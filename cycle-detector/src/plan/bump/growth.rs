@@ -16,11 +16,6 @@ const BYTES_PER_UNIT: u64 = 128 * account::BYTES_PER_UNIT;
 /// No epoch is shorter. What a collection costs whatever lives is a hundredth of the time in which so much is allocated.
 const SHORTEST: u64 = 32 * BLOCK_BYTES;
 
-/// Of what a collection has left, this part may have been born while it ran, in slices, and counts as living. More may all be garbage: if
-/// each collection were to allow for what was made during the last, it would have more to do than that and take longer, without an end.
-/// Less comes of a program whose heap grows, or of one with little garbage.
-const BORN_PART: u64 = 2;
-
 /// When the next collection is due.
 #[derive(Debug, Default)]
 pub(in crate::plan) struct Growth {
@@ -38,8 +33,10 @@ impl Growth {
         self.note_dead_that_wait(heap);
         let dead = heap.dead_entry_bytes().saturating_add(std::mem::take(&mut self.waited));
         let left = heap.statistics.live_bytes.saturating_sub(dead);
+        // Half of it may have been born while the collection ran, in slices. More may all be garbage: if each collection were to allow for
+        // what was made during the last, it would have more to do than that and take longer, without an end.
         let born = heap.clock.given_bytes.min(left);
-        (self.units, self.left) = (units, left - born + born.min(left / BORN_PART));
+        (self.units, self.left) = (units, left - born + born.min(left / 2));
     }
 
     /// A collection that goes on has found what is dead, and the finalizers of that begin to run.
