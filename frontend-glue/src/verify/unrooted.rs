@@ -209,17 +209,13 @@ impl All<'_> {
         let mut findings = self.past_the_barrier(events);
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
-            match event {
-                Event::Used { facts, user } => {
-                    let Some(safepoint) = facts.stale else { continue };
-                    if !has_own_roots && !is_lost(facts.origin) {
-                        continue;
-                    }
-                    let first = stale.entry((facts.origin, safepoint)).or_insert(*user);
-                    *first = *user.min(first);
-                }
-                _ => {}
+            let Event::Used { facts, user } = event else { continue };
+            let Some(safepoint) = facts.stale else { continue };
+            if !has_own_roots && !is_lost(facts.origin) {
+                continue;
             }
+            let first = stale.entry((facts.origin, safepoint)).or_insert(*user);
+            *first = *user.min(first);
         }
         findings.extend(stale.into_iter().map(|((origin, safepoint), user)| {
             self.stale(&watch.references, places[origin], places[safepoint], places[user])
