@@ -65,6 +65,21 @@ impl Folder {
         Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
+    /// Runs a program by `tally run` with these words, under each plan at both ends of optimisation, in each of these ways: it must end
+    /// with status 0 and print `expected`.
+    pub fn prints_under_all_plans(&self, ways: &[&str], words: &[&str], expected: &str) {
+        for plan in ["refcount", "refcount-prompt", "trace"] {
+            for level in ["0", "2"] {
+                for way in ways {
+                    let run = [&["run", "--plan", plan, "--opt", level, way], words].concat();
+                    let outcome = self.tally(&run);
+                    let printed = (outcome.status, outcome.stdout.as_str());
+                    assert_eq!(printed, (Some(0), expected), "{run:?}: {outcome:?}");
+                }
+            }
+        }
+    }
+
     /// Runs `tally`. A signal ends it, so without a status, when it takes more processor time than that.
     pub fn tally_within(&self, processor_seconds: u64, arguments: &[&str]) -> Outcome {
         let mut shell = self.command(Path::new("sh"));

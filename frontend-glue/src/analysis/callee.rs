@@ -133,9 +133,7 @@ impl Callees {
     /// The calls of all functions of a kind, function by function, as LLVM lists uses: in no order to rely on.
     pub(crate) fn calls_of(&self, is_wanted: impl Fn(Callee) -> bool) -> impl Iterator<Item = Call> {
         let wanted = self.known.iter().filter(move |(_, known)| is_wanted(known.callee));
-        wanted.flat_map(|(&function, _)| {
-            function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function)
-        })
+        wanted.flat_map(|(&function, _)| function.calls_of_it())
     }
 
     /// Whether the call is a write of one word that a barrier may have to see.

@@ -41,8 +41,7 @@ pub(crate) fn smallest(
 
 /// The functions that call this one, once for each call.
 pub(crate) fn callers(function: Value) -> impl Iterator<Item = Value> {
-    let calls = function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function);
-    calls.map(|call| call.value().function())
+    function.calls_of_it().map(|call| call.value().function())
 }
 
 /// Functions that wait for a look, each once: one that calls another a thousand times is looked through once for it.

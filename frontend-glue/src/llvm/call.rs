@@ -60,6 +60,11 @@ impl Value {
     pub(crate) fn as_call(self) -> Option<Call> {
         matches!(self.opcode(), Some(Opcode::LLVMCall | Opcode::LLVMInvoke)).then_some(Call(self))
     }
+
+    /// The calls of this function, as LLVM lists uses: in no order to rely on.
+    pub(crate) fn calls_of_it(self) -> impl Iterator<Item = Call> {
+        self.users().filter_map(Value::as_call).filter(move |call| call.callee() == self)
+    }
 }
 
 impl Call {

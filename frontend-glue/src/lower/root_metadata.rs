@@ -1,7 +1,8 @@
 //! Metadata of roots that is no type descriptor, but the frontend's own: a callback of `tally_trace_with` understands it.
 //!
 //! Under the trace plan that is what a module shows to be no descriptor: an integer, a function, a place in something else where no
-//! descriptor begins, a variable that is too small for one. What another module defines is a descriptor, unless the flag of the module says that all is the frontend's:
+//! descriptor begins, a variable that is too small for one. What another module defines is a descriptor, unless the flag of the module
+//! says that all is the frontend's:
 //!
 //! ```text
 //! !llvm.module.flags = !{!0}

@@ -2,6 +2,7 @@
 //!
 //! Where callers keep the objects of plain arguments, that comes before roots are inferred: the loop has no caller of its own.
 
+use crate::analysis::fixed_point::callers;
 use crate::llvm::Value;
 
 /// Runs LLVM's pass for it, only where a function calls itself: with its analyses it costs as much as half of the lowering.
@@ -12,6 +13,5 @@ pub(super) fn become_loops(bodies: &[Value]) {
 }
 
 fn calls_itself(function: Value) -> bool {
-    let mut calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-    calls.any(|call| call.value().function() == function)
+    callers(function).any(|caller| caller == function)
 }

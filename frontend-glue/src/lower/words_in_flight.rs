@@ -21,6 +21,21 @@ pub(super) fn parts(builder: &Builder, value: Value) -> Vec<Value> {
     whole
 }
 
+/// Bytes of the words that these values take, each a word or more of its own.
+pub(super) fn bytes(module: Module, parts: &[Value]) -> u64 {
+    parts.iter().map(|part| module.store_size_of(part.type_of()).next_multiple_of(WORD)).sum()
+}
+
+/// Stores them one behind the other.
+pub(super) fn lay_down(builder: &Builder, parts: &[Value], buffer: Value) {
+    let mut offset = 0;
+    for &part in parts {
+        // A vector's own alignment would be larger than that of the words.
+        builder.store(part, builder.offset(buffer, offset)).set_alignment(WORD as u32);
+        offset += bytes(builder.module(), &[part]);
+    }
+}
+
 fn member_count(of: Type) -> Option<u32> {
     match of.kind() {
         TypeKind::LLVMStructTypeKind => Some(of.members().len() as u32),
@@ -33,10 +48,8 @@ fn member_count(of: Type) -> Option<u32> {
 fn has_split_words(module: Module, of: Type, at: u64) -> bool {
     match of.kind() {
         TypeKind::LLVMStructTypeKind => {
-            let members = of.members().into_iter().zip(0..);
-            members
-                .into_iter()
-                .any(|((member, _), index)| has_split_words(module, member, at + module.member_offset(of, index)))
+            let mut members = of.members().into_iter().zip(0..);
+            members.any(|((member, _), index)| has_split_words(module, member, at + module.member_offset(of, index)))
         }
         // After eight elements they lie as before.
         TypeKind::LLVMArrayTypeKind => {

@@ -100,23 +100,19 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
         } else {
             builder.before_with_location_of(after, result);
             let parts = words_in_flight::parts(builder, result);
-            let (of, bytes) = match parts[..] {
-                [whole] => (whole.type_of(), module.store_size_of(whole.type_of())),
-                _ => {
-                    let words = parts.iter().map(|part| module.store_size_of(part.type_of()).div_ceil(8)).sum();
-                    (module.integer(64).array(words), words * 8)
+            let is_whole = parts[..] == [result];
+            let (of, bytes) = match is_whole {
+                true => (result.type_of(), module.store_size_of(result.type_of())),
+                false => {
+                    let bytes = words_in_flight::bytes(module, &parts);
+                    (module.integer(64).array(bytes / 8), bytes)
                 }
             };
             let buffer = builder.alloca_at_entry(function, of, "tally.in_flight");
             builder.before_with_location_of(after, result);
-            if let [whole] = parts[..] {
-                builder.store(whole, buffer);
-            } else {
-                let mut offset = 0;
-                for part in parts {
-                    builder.store(part, builder.offset(buffer, offset)).set_alignment(8);
-                    offset += module.store_size_of(part.type_of()).next_multiple_of(8);
-                }
+            match is_whole {
+                true => _ = builder.store(result, buffer),
+                false => words_in_flight::lay_down(builder, &parts, buffer),
             }
             (buffer, bytes)
         };

@@ -37,8 +37,7 @@ pub(crate) fn adopt(modules: &[Module], options: &CompileOptions, traces_llvms: 
         pipeline::is_lowered(module) || managed() || is_of_llvm(module)
     };
     // Where no function has a strategy, objects may be made all the same: zeal says then that nothing holds them.
-    let allocates = |module: &Module| source::foreign::allocates(llvm::Module::of(module));
-    if options.beside.is_none() && !modules.iter().any(|module| is_managed(module) || allocates(module)) {
+    if options.beside.is_none() && !has_a_heap(modules, gc_names) && !modules.iter().any(is_of_llvm) {
         return;
     }
     let strategy = strategy_in_use(modules, gc_names).unwrap_or_else(|| {

@@ -257,8 +257,7 @@ impl Check<'_> {
                 self.about(function, format!("@{name} is declared as {}", function.value_type().print()), &help);
                 continue;
             }
-            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
-            let wrong: Vec<Call> = calls.filter(|call| call.function_type() != wanted).collect();
+            let wrong: Vec<Call> = function.calls_of_it().filter(|call| call.function_type() != wanted).collect();
             for call in wrong {
                 self.at(call.value(), format!("@{name} is called as {}", call.function_type().print()), &help);
             }

@@ -97,8 +97,10 @@ fn warnings_of(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<D
     let mut all = All { callees: &callees, module, name, returning, summaries, has_barrier, counts };
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
-    let lost = || without_strategy::makers(&callees, module);
-    let makers = if inferred::is_done_for_all(module) { Vec::new() } else { lost() };
+    let makers = match inferred::is_done_for_all(module) {
+        true => Vec::new(),
+        false => without_strategy::makers(&callees, module),
+    };
     let mut findings = all.follow(managed.iter().copied().chain(makers));
     findings.extend(passed_globals::found(module, name, &callees).into_iter().map(|passed| passed.finding));
     findings
@@ -267,13 +269,12 @@ impl All<'_> {
             short(self.callees, safepoint),
             short(self.callees, user),
         );
-        let help = if user.function().gc().is_some() {
-            "its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, and load it \
+        let strategy =
+            if user.function().gc().is_some() { "" } else { "give the function a strategy (gc \"refcount\"), " };
+        let help = format!(
+            "its object may be freed there: {strategy}store the reference to a root slot (llvm.gcroot) before the safepoint, and load it \
              from there afterwards"
-        } else {
-            "its object may be freed there: give the function a strategy (gc \"refcount\"), store the reference to a root slot \
-             (llvm.gcroot) before the safepoint, and load it from there afterwards"
-        };
+        );
         Diagnostic::at(self.name, user, message).help(help)
     }
 }

@@ -1,7 +1,6 @@
 //! The heap's clock: it advances by allocation.
 
 use crate::memory::range::BLOCK_BYTES;
-use std::num::NonZeroU64;
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
 pub const FIRST_EPOCH: u32 = 2;
@@ -23,7 +22,7 @@ pub struct Clock {
     /// Bytes handed out by then make the next slice due.
     slice_at: u64,
     /// While a collection runs in slices, they may be due each time that so many bytes were handed out, not for whole blocks alone.
-    pub(crate) part_bytes: Option<NonZeroU64>,
+    pub(crate) part_bytes: Option<u64>,
     /// `statistics.allocated_bytes` at the last flip.
     pub allocated_bytes_at_flip: u64,
 }
@@ -48,7 +47,7 @@ impl Clock {
 
     /// A collection runs in slices, for which allocation stops at each part of a block.
     pub fn hand_out_in_parts(&mut self, hurries: bool) {
-        self.part_bytes = NonZeroU64::new(if hurries { HURRIED_PART } else { PART_OF_BLOCK });
+        self.part_bytes = Some(if hurries { HURRIED_PART } else { PART_OF_BLOCK });
     }
 
     /// None does.

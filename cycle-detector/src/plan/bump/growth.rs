@@ -4,8 +4,9 @@
 //! one reference for each that the program has made since, however large the heap is (Jones, Hosking & Moss, *The
 //! Garbage Collection Handbook*, §10). And it may grow by so much for each unit of the last collection that collections take a small part of
 //! the time: a mebibyte at least, an epoch at most. Where next to nothing lives they are nearly free, and the heap need not be
-//! large. Dead entries of weak maps, which are room for new ones, do not live, nor do objects that wait for their finalizers. Who says how long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in
-//! slices is over before.
+//! large. Dead entries of weak maps, which are room for new ones, do not live, nor do objects that wait for their finalizers. Who says how
+//! long epochs are has that length. A heap with a limit may grow by half of what is left to the limit, so that a collection in slices is
+//! over before.
 
 use crate::account;
 use tally_heap::Heap;

@@ -296,14 +296,10 @@ impl Expansion<'_> {
         let words: Vec<Value> = words.into_iter().flat_map(|word| words_in_flight::parts(builder, word)).collect();
         let buffer = self.buffer(place, &words);
         builder.at_end(stop, Some(place));
-        let mut offset = 0;
-        for &word in &words {
-            // A vector's own alignment would be larger than that of the words.
-            builder.store(word, builder.offset(buffer, offset)).set_alignment(8);
-            offset += module.store_size_of(word.type_of()).next_multiple_of(8);
-        }
+        words_in_flight::lay_down(builder, &words, buffer);
+        let count = builder.i64(words_in_flight::bytes(module, &words) / 8);
         let function = declare(module, "tally_drain");
-        builder.call_with_roots(function.value_type(), function, &[buffer, builder.i64(offset / 8)], named);
+        builder.call_with_roots(function.value_type(), function, &[buffer, count], named);
         builder.branch(rest);
     }
 
@@ -326,7 +322,7 @@ impl Expansion<'_> {
     /// Memory for the words in flight, in the frame.
     fn buffer(&self, place: Value, words: &[Value]) -> Value {
         let (builder, module) = (self.builder, self.builder.module());
-        let bytes: u64 = words.iter().map(|word| module.store_size_of(word.type_of()).next_multiple_of(8)).sum();
+        let bytes = words_in_flight::bytes(module, words);
         if bytes == 0 {
             return module.pointer().null();
         }

@@ -289,10 +289,6 @@ impl Promises {
     }
 }
 
-fn calls_of(function: Value) -> impl Iterator<Item = Call> {
-    function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function)
-}
-
 fn is_called_from_elsewhere(function: Value, managed: &HandleSet<Value>) -> bool {
     !function.is_internal() || function.users().any(|user| !is_direct_call(user, function, managed))
 }

@@ -23,8 +23,7 @@ pub(super) fn adapt_declarations(builder: &Builder) {
         if of == wanted || !differs_in_space(of, wanted) {
             continue;
         }
-        let calls: Vec<Call> =
-            function.users().filter_map(Value::as_call).filter(|it| it.callee() == function).collect();
+        let calls: Vec<Call> = function.calls_of_it().collect();
         function.set_name("");
         let plain = module.add_function(&name, wanted);
         for call in calls {

@@ -2,27 +2,29 @@
 //! them: where the object goes to none of these, the first safepoint frees it.
 
 use crate::analysis::callee::{Callee, Callees, runtime_symbol};
+use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use tally_compiled::symbols::RuntimeSymbol;
 
 /// The functions without a strategy that make objects.
 pub(super) fn makers(callees: &Callees, module: Module) -> Vec<Value> {
-    let makes_one = |function: &Value| function.instructions().into_iter().any(|it| makes_object(callees, it));
-    let plain = module.functions().filter(|function| function.has_body() && function.gc().is_none());
-    plain.filter(makes_one).collect()
+    let may_make = |callee| matches!(callee, Callee::New | Callee::NewArray | Callee::Runtime(_));
+    let made = callees.calls_of(may_make).filter(|&call| makes_object(callees, call));
+    let makers: HandleSet<Value> = made.map(|call| call.value().function()).collect();
+    module.functions().filter(|function| function.gc().is_none() && makers.contains(function)).collect()
 }
 
-fn makes_object(callees: &Callees, instruction: Value) -> bool {
-    instruction.as_call().is_some_and(|call| match callees.of_call(call) {
+fn makes_object(callees: &Callees, call: Call) -> bool {
+    match callees.of_call(call) {
         Callee::New | Callee::NewArray => true,
         Callee::Runtime(_) => runtime_symbol(&call.callee().name()).is_some_and(RuntimeSymbol::allocates),
         _ => false,
-    })
+    }
 }
 
 /// Whether the value is an object that its function makes and only reads, writes to, compares and keeps in variables of its own.
 pub(super) fn is_held_by_nothing(callees: &Callees, made: Value) -> bool {
-    if !makes_object(callees, made) {
+    if !made.as_call().is_some_and(|call| makes_object(callees, call)) {
         return false;
     }
     let (mut seen, mut queue) = (HandleSet::default(), vec![made]);

@@ -36,13 +36,8 @@ fn file_that_only_calls_functions_of_another_has_roots() {
     let header = format!("{EITHER}{HEADER}");
     for (header, options) in [(&header, &["--roots", "auto"][..]), (&typed(&header), &[])] {
         let folder = Folder::with(&[("n.h", header), ("calls.c", CALLS_ONLY), ("makes.c", MAKES)]);
-        for (plan, level) in PLANS.into_iter().flat_map(|plan| ["0", "2"].map(|level| (plan, level))) {
-            for way in [&[][..], &["--zeal"]] {
-                let run = [&["run", "--plan", plan, "--opt", level], way, options, &["calls.c", "makes.c"]].concat();
-                let outcome = folder.tally(&run);
-                assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "3\n"), "{run:?}: {outcome:?}");
-            }
-        }
+        let words = [options, &["calls.c", "makes.c"]].concat();
+        folder.prints_under_all_plans(&["--leak-check", "--zeal"], &words, "3\n");
     }
 }
 
@@ -83,14 +78,8 @@ define i32 @main() {
 #[test]
 fn ir_in_which_no_function_has_a_strategy_keeps_what_it_uses() {
     let folder = Folder::with(&[("makes.ll", IR_THAT_MAKES), ("main.ll", IR_THAT_ONLY_CALLS)]);
-    let options = ["--roots", "auto"];
-    for (plan, level) in PLANS.into_iter().flat_map(|plan| ["0", "2"].map(|level| (plan, level))) {
-        for way in [&["--leak-check"][..], &["--zeal"]] {
-            let run = [&["run", "--plan", plan, "--opt", level], way, &options, &["main.ll", "makes.ll"]].concat();
-            let outcome = folder.tally(&run);
-            assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(0), "42\n"), "{run:?}: {outcome:?}");
-        }
-    }
+    let words = ["--roots", "auto", "main.ll", "makes.ll"];
+    folder.prints_under_all_plans(&["--leak-check", "--zeal"], &words, "42\n");
 }
 
 #[test]

@@ -70,18 +70,7 @@ define i32 @main() gc "refcount" {
 #[test]
 fn elements_of_one_constant_describe_objects_and_roots() {
     let folder = Folder::with(&[("program.ll", PROGRAM)]);
-    for plan in ["refcount", "refcount-prompt", "trace"] {
-        for level in ["0", "2"] {
-            for way in ["--zeal", "--leak-check"] {
-                let outcome = folder.tally(&["run", "--plan", plan, "--opt", level, way, "program.ll"]);
-                assert_eq!(
-                    (outcome.status, outcome.stdout.as_str()),
-                    (Some(0), "2\n"),
-                    "{plan} {level} {way}: {outcome:?}"
-                );
-            }
-        }
-    }
+    folder.prints_under_all_plans(&["--leak-check", "--zeal"], &["program.ll"], "2\n");
 }
 
 #[test]

@@ -20,7 +20,6 @@ use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::HEADER_BYTES;
 use crate::out_of_memory::OutOfMemory;
 use crate::type_registry::TypeInfo;
-use std::num::NonZeroU64;
 
 /// A heap of the deferred plan fills holes while its blocks have more than a fourth, and this part of an epoch, above what lives in them.
 const EXCESS_OF_EPOCH: u64 = 8;
@@ -74,7 +73,7 @@ impl Heap {
         if external || self.clock.slice_is_due() {
             self.with_driver(|driver, heap| driver.on_block_taken(heap));
             let whole = if self.mark_phase() == MarkPhase::Off { BLOCK_BYTES } else { PART_OF_BLOCK };
-            self.clock.note_slice(self.clock.part_bytes.map_or(whole, NonZeroU64::get));
+            self.clock.note_slice(self.clock.part_bytes.unwrap_or(whole));
         }
     }
 
@@ -91,7 +90,7 @@ impl Heap {
             let BumpSpace { blocks, fragments, .. } = &mut self.bump;
             if let Some(hole) = blocks.next_hole(bytes, |short| fragments.set_aside(short)) {
                 let hole = match self.clock.part_bytes {
-                    Some(part) => self.bump.blocks.cut(hole, part.get()),
+                    Some(part) => self.bump.blocks.cut(hole, part),
                     None => hole,
                 };
                 self.enter_hole(hole);

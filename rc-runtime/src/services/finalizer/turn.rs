@@ -1,8 +1,8 @@
 //! How many finalizers run before the program goes on: a million that became due together are no reason to stop it.
 //!
 //! With a pause goal the finalizers of a set run some at each safepoint: for as long as a slice of the collector's own
-//! work may take (`HeapOptions::slice_ns`), and not again before the program has had as much time, unless half of all objects wait. The clock is looked at
-//! every [`CALLS_PER_LOOK`] calls. Where slices are given in units a call counts as [`UNITS_PER_CALL`]. At least one runs.
+//! work may take (`HeapOptions::slice_ns`), and not again before the program has had as much time, unless half of all objects wait.
+//! The clock is looked at every [`CALLS_PER_LOOK`] calls. Where slices are given in units a call counts as [`UNITS_PER_CALL`]. At least one runs.
 //! Without a pause goal, in an explicit collection, when memory has run out and at the end of the program all run.
 
 mod begin;

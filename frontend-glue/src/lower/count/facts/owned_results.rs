@@ -6,7 +6,7 @@
 //! live across a safepoint is an object's address ("the rule" of docs/port/inferred-roots.md). A parameter is one if every call
 //! passes one.
 
-use super::{calls_of, is_direct_call};
+use super::is_direct_call;
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::fixed_point::{largest, smallest};
 use crate::llvm::call::Call;
@@ -34,7 +34,7 @@ pub(super) fn find(callees: &Callees, managed: &[Value], moves: bool) -> HandleS
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
             // A count is passed on at a safepoint: the caller of a leaf, or of a function declared as one, takes
             // none.
-            && calls_of(*function).all(|call| callees.is_safepoint(call))
+            && function.calls_of_it().all(|call| callees.is_safepoint(call))
             // A block address belongs to a block of this function, whatever its name.
             && !function.blocks().filter_map(Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
             && function.users().all(|user| !user.is_block_address())
@@ -102,7 +102,7 @@ impl Sources<'_> {
                 let argument = call.arguments().get(place).copied();
                 argument.is_some_and(|it| self.all_sources(it, is_reference, &none))
             };
-            if all.contains(&parameter) && !calls_of(function).all(fits) {
+            if all.contains(&parameter) && !function.calls_of_it().all(fits) {
                 all.remove(&parameter);
                 // What the function passes on is not known any more.
                 let passed_to = function.calls().map(Call::callee).filter(|callee| callers.contains(callee));
