@@ -1,4 +1,4 @@
-//! A type descriptor as the module defines it: read from the constant, field by field, by byte offset.
+//! A type descriptor as the module defines it, a constant or a part of one: read field by field, by byte offset.
 //!
 //! Frontends spell the struct in different ways (named or anonymous, nested arrays; an opaque byte prefix cannot be
 //! read), so fields are found by their offsets, those of the runtime's own `repr(C)` declaration.

@@ -12,7 +12,7 @@
 //! one is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either
 //! side: a missed bug is better than a warning about a correct program. `references.rs` defines the references, and
 //! `summaries.rs` those that go from one function to another. `plain_stores.rs` checks stores to memory that is
-//! neither local nor a root.
+//! neither local nor a root, and `without_strategy.rs` finds what functions make that have no strategy, and so no roots.
 
 mod calls;
 mod few_numbers;
