@@ -4,16 +4,19 @@
 //! read), so fields are found by their offsets, those of the runtime's own `repr(C)` declaration.
 
 pub(crate) mod constants;
+mod fault;
+mod image;
 
 use super::Plan;
 use crate::llvm::{Module, Value};
 use constants::{constant_at, scalar_at, word_at};
-use std::ffi::{CString, c_void};
+pub(crate) use fault::fault;
+pub(crate) use image::nowhere;
+use image::{Image, Pointee};
 use std::mem::{offset_of, size_of};
 use tally_heap::descriptor::{
-    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED,
-    FLAG_FINALIZE_REVERSE, RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor, is_plain_entry,
-    offset_of_entry,
+    DESCRIPTOR_VERSION, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE, RawDescriptor, SlotKind,
+    TypeDescriptor, is_plain_entry, offset_of_entry,
 };
 
 /// The properties of a type that allocation needs.
@@ -109,7 +112,7 @@ impl OneWord {
     /// How the fields are read of objects of the type at `address`, but for plain references beside them. `None` also if only `trace` or
     /// another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<OneWord> {
-        let image = Image { module, constant: constant_at(module, address)? };
+        let image = Image::of(module, constant_at(module, address)?);
         match image.u32_at(offset_of!(RawDescriptor, slot_kind))? {
             kind if kind == SlotKind::Pointer as u32 => Some(OneWord::PLAIN),
             kind if kind == SlotKind::Tagged as u32 || kind == SlotKind::NanBoxed as u32 => Some(OneWord {
@@ -138,7 +141,7 @@ pub(crate) struct PairReading {
 impl PairReading {
     /// How the pairs are read of objects of the type at `address`. `None` also if only another module knows.
     pub(crate) fn of_fields(module: Module, address: Value) -> Option<PairReading> {
-        let image = Image { module, constant: constant_at(module, address)? };
+        let image = Image::of(module, constant_at(module, address)?);
         let kind = image.u32_at(offset_of!(RawDescriptor, slot_kind))?;
         let is_behind = kind == SlotKind::TagBehind as u32;
         if !is_behind && kind != SlotKind::TagBefore as u32 {
@@ -212,30 +215,6 @@ impl RootWord {
     }
 }
 
-/// The runtime's objection to the descriptor at `address`, or a fault that the runtime could not detect. `None` if
-/// the descriptor is in order, or spelled in a way that cannot be read here.
-pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
-    let constant = constant_at(module, address)?;
-    let bytes = module.size_of(constant.type_of());
-    if bytes < size_of::<TypeDescriptor>() as u64 {
-        return Some(format!("a type descriptor has {} bytes, this constant has {bytes}", size_of::<TypeDescriptor>()));
-    }
-    let image = Image { module, constant };
-    image.fault().map(|fault| match fault {
-        Fault::Runtime(error) => error.to_string(),
-        Fault::Short { field, count, entries } => {
-            format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
-        }
-        Fault::NoDescriptor { field, what } if what.is_function() => {
-            format!("{field} names @{}, which is a function and describes no type", what.name())
-        }
-        Fault::NoDescriptor { field, what } => format!("{field} names @{}, which is no type descriptor", what.name()),
-        Fault::NoFunction { field, name } => format!("{field} names @{name}, which is a variable and no function"),
-        Fault::Parameters { field, name, form } => format!("{field} names @{name}, which has not the form {form}"),
-        Fault::Name => "name is not a C string; end it with a zero byte".to_owned(),
-    })
-}
-
 /// The function that the descriptor at `address` names as its `trace`.
 pub(crate) fn trace(module: Module, address: Value) -> Option<Value> {
     let trace = scalar_at(module, constant_at(module, address)?, offset_of!(RawDescriptor, trace) as u64)?;
@@ -252,193 +231,12 @@ pub(crate) fn trace_of(module: Module, global: Value) -> Option<Value> {
 /// The size of the fixed part that the descriptor at `address` describes.
 pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
     let constant = constant_at(module, address)?;
-    Image { module, constant }.u64_at(offset_of!(RawDescriptor, size))
+    Image::of(module, constant).u64_at(offset_of!(RawDescriptor, size))
 }
-
-enum Fault {
-    Runtime(DescriptorError),
-    Short { field: &'static str, count: u32, entries: u64 },
-    NoDescriptor { field: &'static str, what: Value },
-    NoFunction { field: &'static str, name: String },
-    Parameters { field: &'static str, name: String, form: &'static str },
-    Name,
-}
-
-/// The target of a pointer field.
-enum Pointee {
-    Null,
-    Constant(Value),
-    Elsewhere,
-}
-
-/// A descriptor's constant, read as the runtime reads memory. Every function returns `None` if the spelling of the
-/// constant does not show the field.
-struct Image {
-    module: Module,
-    constant: Value,
-}
-
-impl Image {
-    /// Whether the runtime would read something else there, as far as the module shows it.
-    fn is_no_descriptor(&self, address: Value) -> bool {
-        if address.is_function() {
-            return true;
-        }
-        let Some(constant) = address.is_global_variable().then(|| address.initializer()).flatten() else {
-            return false;
-        };
-        let is_short = self.module.size_of(constant.type_of()) < size_of::<TypeDescriptor>() as u64;
-        let image = Image { module: self.module, constant };
-        is_short
-            || constant.is_null()
-            || image.u32_at(offset_of!(RawDescriptor, version)).is_some_and(|version| version != DESCRIPTOR_VERSION)
-    }
-
-    fn fault(&self) -> Option<Fault> {
-        use std::mem::offset_of as at;
-        type D = RawDescriptor;
-        let name = match self.pointee(at!(D, name))? {
-            Pointee::Constant(text) => match self.text(text) {
-                Some(text) => text,
-                None => return Some(Fault::Name),
-            },
-            Pointee::Null | Pointee::Elsewhere => c"(unnamed)".to_owned(),
-        };
-        let wrong = |fault| Some(Fault::Runtime(DescriptorError { name: name.to_string_lossy().into_owned(), fault }));
-        let version = self.u32_at(at!(D, version))?;
-        if version != DESCRIPTOR_VERSION {
-            return wrong(DescriptorFault::Version(version));
-        }
-        let mut tables = Vec::new();
-        for (field, part, count, bytes, offsets, types) in [
-            ("ref_offsets", "the fixed part", at!(D, ref_count), at!(D, size), at!(D, ref_offsets), at!(D, ref_types)),
-            (
-                "element_ref_offsets",
-                "an element",
-                at!(D, element_ref_count),
-                at!(D, stride),
-                at!(D, element_ref_offsets),
-                at!(D, element_ref_types),
-            ),
-        ] {
-            let (count, bytes) = (self.u32_at(count)?, self.u64_at(bytes)?);
-            if u64::from(count) > bytes / 8 {
-                return wrong(DescriptorFault::TooManyReferences { part, count, bytes });
-            }
-            let table = match self.pointee(offsets)? {
-                Pointee::Null => None,
-                Pointee::Elsewhere => return None,
-                Pointee::Constant(array) => match self.entries(array, 4) {
-                    entries if entries < u64::from(count) => return Some(Fault::Short { field, count, entries }),
-                    _ => Some(self.offsets(array, count)?),
-                },
-            };
-            let types_field = if field == "ref_offsets" { "ref_types" } else { "element_ref_types" };
-            if let Pointee::Constant(array) = self.pointee(types)? {
-                let entries = self.entries(array, 8);
-                if entries < u64::from(count) {
-                    return Some(Fault::Short { field: types_field, count, entries });
-                }
-                let listed = (0..u64::from(count)).filter_map(|index| scalar_at(self.module, array, index * 8));
-                if let Some(other) = listed.into_iter().find(|&listed| self.is_no_descriptor(listed)) {
-                    return Some(Fault::NoDescriptor { field: types_field, what: other });
-                }
-            }
-            tables.push((count, table));
-        }
-        for (field, offset, parameters, form) in
-            [("finalize", at!(D, finalize), 1, "void (ptr)"), ("trace", at!(D, trace), 4, "void (ptr, i64, ptr, ptr)")]
-        {
-            let Some(function) = scalar_at(self.module, self.constant, offset as u64) else { continue };
-            if function.is_global_variable() {
-                return Some(Fault::NoFunction { field, name: function.name() });
-            }
-            let takes = |function: Value| function.value_type().parameters().len();
-            if function.is_function() && !function.value_type().is_variadic() && takes(function) != parameters {
-                return Some(Fault::Parameters { field, name: function.name(), form });
-            }
-        }
-        let is_set = |offset| Some(!matches!(self.pointee(offset)?, Pointee::Null));
-        let pointer = |table: &Option<Vec<u32>>| table.as_ref().map_or(std::ptr::null(), |table| table.as_ptr());
-        let copy = RawDescriptor {
-            version,
-            flags: self.u32_at(at!(D, flags))?,
-            size: self.u64_at(at!(D, size))?,
-            align: self.u32_at(at!(D, align))?,
-            slot_kind: self.u32_at(at!(D, slot_kind))?,
-            tag_mask: self.u64_at(at!(D, tag_mask))?,
-            tag_pattern: self.u64_at(at!(D, tag_pattern))?,
-            pointer_mask: self.u64_at(at!(D, pointer_mask))?,
-            ref_count: tables[0].0,
-            element_ref_count: tables[1].0,
-            ref_offsets: pointer(&tables[0].1),
-            length_offset: self.u64_at(at!(D, length_offset))?,
-            stride: self.u64_at(at!(D, stride))?,
-            element_ref_offsets: pointer(&tables[1].1),
-            name: name.as_ptr(),
-            finalize: if is_set(at!(D, finalize))? { stand_in_trace as *const c_void } else { std::ptr::null() },
-            trace: is_set(at!(D, trace))?.then_some(stand_in_trace as TraceFunction),
-            ref_types: std::ptr::null(),
-            element_ref_types: std::ptr::null(),
-        };
-        // SAFETY: [DESCRIPTOR] the tables above are as long as the counts say, and the functions stand in.
-        let copy = unsafe { TypeDescriptor::from_raw(copy) };
-        copy.check().err().map(Fault::Runtime)
-    }
-
-    fn u32_at(&self, offset: usize) -> Option<u32> {
-        self.integer(offset, 4).map(|word| word as u32)
-    }
-
-    fn u64_at(&self, offset: usize) -> Option<u64> {
-        self.integer(offset, 8)
-    }
-
-    /// An integer of exactly that width; null of any kind is zero.
-    fn integer(&self, offset: usize, bytes: u64) -> Option<u64> {
-        let scalar = scalar_at(self.module, self.constant, offset as u64)?;
-        if self.module.store_size_of(scalar.type_of()) != bytes {
-            return None;
-        }
-        if scalar.is_null() { Some(0) } else { scalar.constant_integer() }
-    }
-
-    fn pointee(&self, offset: usize) -> Option<Pointee> {
-        let scalar = scalar_at(self.module, self.constant, offset as u64)?;
-        if self.module.store_size_of(scalar.type_of()) != 8 {
-            return None;
-        }
-        Some(match scalar.definitive_initializer() {
-            _ if scalar.is_null() => Pointee::Null,
-            Some(constant) => Pointee::Constant(constant),
-            None => Pointee::Elsewhere,
-        })
-    }
-
-    fn entries(&self, array: Value, bytes: u64) -> u64 {
-        self.module.size_of(array.type_of()) / bytes
-    }
-
-    fn offsets(&self, array: Value, count: u32) -> Option<Vec<u32>> {
-        let table = Image { module: self.module, constant: array };
-        (0..count as usize).map(|index| table.u32_at(index * 4)).collect()
-    }
-
-    /// The bytes up to the zero; none if there is no zero.
-    fn text(&self, constant: Value) -> Option<CString> {
-        let table = Image { module: self.module, constant };
-        let bytes = (0..self.entries(constant, 1) as usize).map_while(|index| table.integer(index, 1));
-        let text: Vec<u8> = bytes.map(|byte| byte as u8).collect();
-        let length = text.iter().position(|&byte| byte == 0)?;
-        CString::new(&text[..length]).ok()
-    }
-}
-
-/// A stand-in for functions that only exist when the program runs; never called.
-unsafe extern "C" fn stand_in_trace(_: *const u64, _: u64, _: TraceVisit, _: *mut c_void) {}
 
 fn entries(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
-    let array = scalar_at(module, constant, offset_of!(RawDescriptor, ref_offsets) as u64)?;
-    let array = array.definitive_initializer()?;
-    (0..count).map(|index| word_at(module, array, index * 4).and_then(|word| u32::try_from(word).ok())).collect()
+    match Image::of(module, constant).pointee(offset_of!(RawDescriptor, ref_offsets))? {
+        Pointee::Constant(table) => table.words(u32::try_from(count).ok()?),
+        Pointee::Null | Pointee::Elsewhere | Pointee::Nowhere(_) => None,
+    }
 }

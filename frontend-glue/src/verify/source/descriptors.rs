@@ -59,6 +59,9 @@ impl Faults {
         if !self.seen.insert(address) {
             return None;
         }
+        if let Some(what) = descriptor::nowhere(address) {
+            return Some(format!("{what} in place of a type descriptor"));
+        }
         let fault = descriptor::fault(module, address).or_else(|| {
             let trace = descriptor::trace(module, address).filter(|&trace| inside_collections::has_roots(trace))?;
             Some(format!(
