@@ -181,6 +181,25 @@ fn weak_map_set((mut state, map): (State, ObjectRef)) -> State {
     state
 }
 
+// The first entry is removed until there is none, as a queue of work is emptied.
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, TIMES), setup = keys_of_a_map)]
+fn weak_map_take((mut state, map): (State, ObjectRef)) -> State {
+    while let Some((_, key, _)) = state.mutator.weak_map_next(map, 0) {
+        state.mutator.weak_map_remove(map, black_box(key));
+    }
+    state
+}
+
+#[library_benchmark]
+#[bench::deferred(args = (Plan::Deferred, TIMES), setup = members)]
+fn weak_set_take((mut state, set): (State, ObjectRef)) -> State {
+    while let Some((_, member)) = state.mutator.heap().weak_set_next(set, 0) {
+        state.mutator.heap().weak_set_remove(set, black_box(member));
+    }
+    state
+}
+
 // The same with values of their own, which are weak, under keys that are counted, and with both weak.
 #[library_benchmark]
 #[bench::deferred(args = (Plan::Deferred, WeakMode::Values, MANY), setup = beside_a_map_of)]
@@ -389,9 +408,9 @@ fn marked_element(mut state: State) -> State {
 }
 
 library_benchmark_group!(name = runtime; benchmarks = allocate, write_young, write_logged, write_clean, weak_get,
-    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_map_get,
+    grow_by_resize, grow_by_copy, weak_set_find, weak_set_add, weak_set_take, weak_map_get,
     weak_map_get_values, weak_map_get_both, weak_map_set,
-    weak_map_set_values, weak_map_set_both, hashbrown_find,
+    weak_map_set_values, weak_map_set_both, weak_map_take, hashbrown_find,
     hashbrown_find_called, hashbrown_add, scoped_handle,
     flip, died_young, root, survivor, log_entry, freed, trial, trial_edge, marked, marked_element);
 

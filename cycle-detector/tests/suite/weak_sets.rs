@@ -53,6 +53,26 @@ fn members(m: &mut Mutator, set: ObjectRef) -> Vec<u64> {
 }
 
 #[test]
+fn the_first_member_is_taken_again_and_again_while_others_come() {
+    in_every_heap(|m| {
+        let set = set(m);
+        let mut texts = (0..40_u64).map(|number| add(m, set, number as u32 * 7, number).0).collect::<Vec<_>>();
+        for round in 0..400 {
+            let (_, member) = m.heap().weak_set_next(set, 0).expect("forty members");
+            let place = texts.iter().position(|&text| text == member).expect("a member that was not taken");
+            texts.swap_remove(place);
+            assert!(m.heap().weak_set_remove(set, member));
+            if round < 360 {
+                texts.push(add(m, set, round * 5, 40 + u64::from(round)).0);
+            }
+        }
+        assert_eq!((texts.len(), m.heap().weak_set_next(set, 0), m.heap().weak_set_count(set)), (0, None, 0));
+        let (last, _) = add(m, set, 1, 1000);
+        assert_eq!(m.heap().weak_set_next(set, 0).map(|(_, member)| member), Some(last));
+    });
+}
+
+#[test]
 fn a_member_is_found_while_something_else_holds_it() {
     in_every_heap(|m| {
         let set = set(m);

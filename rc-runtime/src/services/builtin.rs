@@ -85,8 +85,9 @@ pub(crate) fn is_told_when_cleared(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
-/// A weak map: directory, number, mode, places in use, buckets, how far a dying one is done, changes, and the mask of buckets.
-static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 64, &[0]));
+/// A weak map: directory, number, mode, places in use, buckets, how far a dying one is done, changes, the mask of buckets, and where
+/// entries begin.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 72, &[0]));
 /// Its directory, and a segment of it: the number of places, the segments or the buckets.
 static WEAK_MAP_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
@@ -101,8 +102,8 @@ static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry wi
 static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 16, &[]));
 
 /// Bytes of a weak set.
-pub(crate) const WEAK_SET_BYTES: u64 = 48;
-/// A weak set, as `weak_set` says: table, and five words.
+pub(crate) const WEAK_SET_BYTES: u64 = 56;
+/// A weak set, as `weak_set` says: table, and six words.
 static WEAK_SET: Builtin = Builtin::new(TypeDescriptor::plain(c"weak set", WEAK_SET_BYTES, &[0]).acyclic());
 /// Its table: the number of words, the words.
 static WEAK_SET_TABLE: Builtin =

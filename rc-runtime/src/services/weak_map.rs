@@ -43,6 +43,9 @@ const NUMBER: u64 = 8;
 const MODE: u64 = 16;
 /// Of a dying map: so far its keys are keys no more. A position, as `weak_map_next` has it.
 const DONE: u64 = 40;
+/// No entry before that place is alive. A position, which an entry that becomes alive makes 0: so whoever removes the first one again and
+/// again does not pass all that were removed.
+const FIRST: u64 = 64;
 /// Cell of an entry.
 const ENTRY_CELL: u64 = HEADER_BYTES + 16;
 /// The same, and two words of a bucket: that is two to four fifths full.

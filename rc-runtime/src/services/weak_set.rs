@@ -32,6 +32,8 @@ const LIVE: u64 = 24;
 const USED: u64 = 32;
 /// Of a dying set: so many words of the table are done with.
 const DONE: u64 = 40;
+/// In no word of the table before that one is a member; one that is added makes it 0.
+const FIRST: u64 = 48;
 
 /// The word of a member that has gone: no object's, and of no hash.
 const GONE: u64 = 1 << 39;
@@ -220,6 +222,7 @@ impl Heap {
         let was_free = enter(table, hash_of(set, member), member);
         set.slot(USED).store(set.slot(USED).read() + u64::from(was_free));
         set.slot(LIVE).store(set.slot(LIVE).read() + 1);
+        set.slot(FIRST).store(0);
         let number = self.make_number(member);
         self.services.specials.records[number].set_set(set.slot(NUMBER).read() as u32);
         Ok(())
@@ -342,15 +345,23 @@ impl Heap {
     pub fn weak_set_next(&mut self, set: ObjectRef, position: u64) -> Option<(u64, ObjectRef)> {
         let table = table_of(set)?;
         let mask = mask_of(table);
-        for at in position..=mask {
+        let first = set.slot(FIRST).read();
+        let mut is_first = position <= first;
+        for at in position.max(first)..=mask {
             let word = word_at(table, mask, at).read();
             if word >> PLACE_BITS != 0 {
+                if std::mem::take(&mut is_first) {
+                    set.slot(FIRST).store(at);
+                }
                 // SAFETY: [WEAK] a member's word.
                 let member = unsafe { member_of(word) };
                 if let Some(member) = self.upgrade(member) {
                     return Some((at + 1, member));
                 }
             }
+        }
+        if is_first {
+            set.slot(FIRST).store(mask + 1);
         }
         None
     }

@@ -2,7 +2,7 @@
 
 use super::keys::key_of_entry;
 use super::table::{BUCKET_MASK, BUCKETS, Bucket, CHANGES, Place, Table, USED, value_of_weak_key, weak_value_of};
-use super::{DONE, ENTRY_BYTES, ENTRY_CELL, Entry, MODE, NUMBER, WeakMode, object_of};
+use super::{DONE, ENTRY_BYTES, ENTRY_CELL, Entry, FIRST, MODE, NUMBER, WeakMode, object_of};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::out_of_memory::OutOfMemory;
@@ -20,7 +20,7 @@ impl Heap {
         let number = self.services.specials.next_map_number();
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
-        [USED, BUCKETS, DONE, CHANGES, BUCKET_MASK].into_iter().for_each(|word| map.slot(word).store(0));
+        [USED, BUCKETS, DONE, CHANGES, BUCKET_MASK, FIRST].into_iter().for_each(|word| map.slot(word).store(0));
         self.rest(map).map = number;
         self.services.specials.maps.insert(number, MapState { map: Some(map), dead: 0 });
         Ok(map)
@@ -256,17 +256,27 @@ impl Heap {
     /// first after `position` at which key and value are alive; 0 when there is none. An insertion may change them all.
     pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> u64 {
         let Some(table) = Table::of(map) else { return 0 };
-        let (mut number, mut at) = (position >> 32, position & u64::from(u32::MAX));
+        let first = map.slot(FIRST).read();
+        let mut is_first = position <= first;
+        let from = position.max(first);
+        let (mut number, mut at) = (from >> 32, from & u64::from(u32::MAX));
         while number < table.buckets() {
             let bucket = table.bucket(number);
             while at < bucket.places() {
                 let entry = bucket.entry(at).filter(|entry| !entry.is_dead());
+                if is_first && entry.is_some() {
+                    map.slot(FIRST).store(number << 32 | at);
+                    is_first = false;
+                }
                 at += 1;
                 if entry.is_some_and(|entry| self.read_side(entry.key()) != 0 && self.read_side(entry.value()) != 0) {
                     return number << 32 | at;
                 }
             }
             (number, at) = (number + 1, 0);
+        }
+        if is_first {
+            map.slot(FIRST).store(number << 32);
         }
         0
     }
@@ -345,7 +355,11 @@ impl Heap {
     fn write_value(&mut self, map: ObjectRef, entry: Entry, value: u64) {
         match entry.mode {
             WeakMode::Keys => self.write(entry.object, entry.value(), value),
-            _ => self.bind_side_again(map, entry, (entry.value(), WeakKind::Reference), value),
+            _ => {
+                // One that had lost its value is alive again.
+                map.slot(FIRST).store(0);
+                self.bind_side_again(map, entry, (entry.value(), WeakKind::Reference), value);
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
-use crate::services::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
+use crate::services::weak_map::{ENTRIES_PER_BUCKET, FIRST, WeakMode};
 
 /// The change that a map needs before it takes one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -281,6 +281,7 @@ fn change(map: ObjectRef, need: Need) -> Change {
 /// An entry has another place, or buckets have changed.
 #[inline(always)]
 fn note_change(map: ObjectRef) {
+    map.slot(FIRST).store(0);
     map.slot(CHANGES).store(map.slot(CHANGES).read() + 1);
 }
 
