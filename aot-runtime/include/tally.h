@@ -428,7 +428,8 @@ int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **a
 void *tally_weak_new(void *target);
 
 /* [safepoint] The same with a callback. It is called with the weak reference once that was cleared, if the weak reference is alive then,
- * as ordinary code of the program, at a safepoint. The callback of one that dies together with its target is never called. */
+ * as ordinary code of the program, at a safepoint. The callback of one that dies together with its target is never called; of one that
+ * an object with a finalizer holds it may be, before that object has gone. */
 void *tally_weak_new_with(void *target, void (*callback)(void *weak));
 
 /* [leaf] The target of a weak reference, or of a weak slot (its address); null once the target's reclaim has begun: before its

@@ -25,6 +25,17 @@ pub enum Part {
     Chunk(u64),
 }
 
+/// Calls `visit` with the objects in the heap that plain words of an object refer to.
+#[inline(always)]
+pub fn references_among(words: &[u64], mut visit: impl FnMut(ObjectRef)) {
+    for &word in words {
+        if range::in_heap(word) {
+            // SAFETY: [HEADER] a reference word that points into the heap range is the payload of an object.
+            visit(unsafe { ObjectRef::from_address(word) });
+        }
+    }
+}
+
 impl TypeInfo {
     /// Whether so many bytes at an offset of the object are elements of one reference word each.
     pub(crate) fn is_among_elements(&self, object: ObjectRef, offset: u64, bytes: u64) -> bool {
@@ -208,6 +219,9 @@ impl TypeInfo {
             let elements = object.address() + self.size + first * self.stride;
             return self.read_images(tracer, fixed.then(|| object.address()), (elements, last - first), visit);
         }
+        if let Some(words) = self.words_in_a_row(object, part) {
+            return references_among(words, visit);
+        }
         self.for_each_slot(object, part, |slot| {
             // SAFETY: [HEADER] a word of a field of that type.
             if let Some(target) = unsafe { self.decode(slot.read()) } {
@@ -266,15 +280,17 @@ impl TypeInfo {
         found
     }
 
-    /// The words of `part` if they are nothing but plain references one behind the other, as those of an array's chunks are
-    /// (chunk 0 is none if the object has references before its elements): to be copied and compared as they lie there.
+    /// The words of `part` if they are nothing but plain references one behind the other, as those of an array and of its chunks are
+    /// (none if references before its elements belong to the part): to be followed, copied and compared as they lie there.
     #[inline(always)]
     pub fn words_in_a_row<'a>(&self, object: ObjectRef, part: Part) -> Option<&'a [u64]> {
-        let Part::Chunk(chunk) = part else { return None };
-        if !self.words_tail || chunk == 0 && !self.fixed.is_empty() {
+        if !self.words_tail {
             return None;
         }
-        let (_, first, last) = self.bounds(object, part);
+        let (fixed, first, last) = self.bounds(object, part);
+        if fixed && !self.fixed.is_empty() {
+            return None;
+        }
         let start = object.address() + self.size + first * 8;
         // SAFETY: [HEADER] the elements of an object; the collector's thread alone reads and writes them while it has this.
         Some(unsafe { std::slice::from_raw_parts(start as *const u64, (last - first) as usize) })

@@ -7,7 +7,8 @@
 //!
 //! The queue refers weakly itself: an object that dies first is taken off it. So the callback of a weak reference that
 //! was part of the same garbage is never called, and can bring none of it back. `[WEAK]` Under the deferred plan the
-//! object may be dead and not found yet: what a mark is about to condemn is passed over.
+//! object may be dead and not found yet: what a mark is about to condemn is passed over. What waits for its finalizer is alive,
+//! and so are the weak references that it holds.
 //!
 //! The queue runs where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the
 //! deferred plan at the end of a safepoint. With a pause goal callbacks take turns as finalizers do (`finalizer/turn.rs`). `[BOUND]`

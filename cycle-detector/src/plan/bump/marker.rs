@@ -19,7 +19,7 @@ use tally_heap::memory::object_stack::ObjectStack;
 use tally_heap::memory::range::{LIVE, MARK};
 use tally_heap::object::flag;
 use tally_heap::plan::bump::collection::Survivors;
-use tally_heap::visit::Part;
+use tally_heap::visit::{Part, references_among};
 use tally_heap::{Heap, ObjectRef};
 
 /// Follows references from living objects.
@@ -247,7 +247,22 @@ impl Marker {
     #[inline(always)]
     fn follow_part(&mut self, heap: &mut Heap, object: ObjectRef, part: Part) {
         self.units += 2;
-        object.type_info().for_each_reference(object, part, |target| {
+        let info = object.type_info();
+        if !info.fixed_only
+            && let Some(words) = info.words_in_a_row(object, part)
+        {
+            return self.follow_words(heap, words);
+        }
+        info.for_each_reference(object, part, |target| {
+            self.units += 1;
+            self.show(heap, target);
+        });
+    }
+
+    /// The same of an array.
+    #[inline(never)]
+    fn follow_words(&mut self, heap: &mut Heap, words: &[u64]) {
+        references_among(words, |target| {
             self.units += 1;
             self.show(heap, target);
         });
