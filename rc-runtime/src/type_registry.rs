@@ -296,7 +296,7 @@ fn register_anew(
 }
 
 /// Whether any type that was ever registered has a finalizer.
-pub(crate) fn has_finalizers() -> bool {
+pub fn has_finalizers() -> bool {
     HAS_FINALIZERS.load(Ordering::Acquire)
 }
 

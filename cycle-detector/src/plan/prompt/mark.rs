@@ -16,12 +16,14 @@ mod stop_the_world;
 use super::marker::Marker;
 use crate::evidence::{Evidence, PROMPT};
 use crate::plan::prompt::garbage_cap::GarbageCap;
-use crate::plan::prompt::proof::{is_suspected, objects_at};
+use crate::plan::prompt::proof::{is_suspected, objects_at, suspected_at};
 use crate::plan::prompt::unproved::Unproved;
 use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::type_registry::has_finalizers;
 use tally_heap::{Heap, ObjectRef};
 
 /// Bytes that one object is taken for.
@@ -51,13 +53,14 @@ impl Default for CountedMarks {
     }
 }
 
-fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
-    let mut found = List::new();
-    heap.for_each_counted(|_, object| {
-        if !MARK.get(object.granule()) && object.needs_finalizer() {
-            found.push(object);
-        }
-    });
+fn unmarked_with_finalizer(heap: &Heap) -> List<ObjectRef> {
+    let (mut walk, mut found) = (HeapWalk::default(), List::new());
+    if !has_finalizers() {
+        return found;
+    }
+    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+        suspected_at(place).filter(|object| object.needs_finalizer()).for_each(|object| found.push(object));
+    }
     found
 }
 
@@ -71,16 +74,20 @@ fn sweep(heap: &mut Heap) -> u64 {
     }
     let (mut walk, mut freed) = (HeapWalk::default(), 0);
     while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
-        objects_at(place).for_each(|object| freed += sweep_object(heap, object));
+        // SAFETY: a place of this heap, whose thread this is.
+        unsafe { CellSpace::cells_at(place) }.for_each(|cell| freed += sweep_cell(heap, cell));
     }
     freed
 }
 
-fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
-    if object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+#[inline(always)]
+fn sweep_cell(heap: &mut Heap, object: ObjectRef) -> u64 {
+    let is_marked = MARK.get(object.granule());
+    // Candidates are settled: most of the living need no look at their headers.
+    if is_marked && !object.is_settled() || object.meta() == 0 || object.has(prompt_flag::DEAD | prompt_flag::DYING) {
         return 0;
     }
-    if MARK.get(object.granule()) {
+    if is_marked {
         // Given up: from now on it may be a candidate again.
         if object.has(prompt_flag::CANDIDATE) && !BUFFERED.get(object.granule()) {
             object.remove_flags(prompt_flag::CANDIDATE);
