@@ -10,11 +10,11 @@
 //! protects a value read from the first ([`Reach::ThroughRoots`]).
 
 use super::bit_set::BitSet;
-use super::inferred::{References, is_protected_by_callers, references as inferred_references};
+use super::inferred::{References, is_protected_by_callers, is_typed, references as inferred_references};
 use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::analysis::callee::{Callee, Callees};
-use crate::analysis::same_object::SameObject;
+use crate::analysis::same_object::{SameObject, stores_place_to};
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use smallvec::SmallVec;
 
@@ -66,6 +66,8 @@ struct Survey<'a> {
     /// Roots of which no call returns a derived pointer, unless that is known of the call.
     inferred: BitSet,
     any_inferred: bool,
+    /// Whether roots are inferred for all pointers of the module, in functions with roots of the program, too.
+    every_is_inferred: bool,
     same_object: SameObject,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HandleMap<Value, (usize, bool)>,
@@ -102,6 +104,7 @@ impl Influence {
             roots,
             slots,
             any_inferred,
+            every_is_inferred: inferred_references(module).every,
             inferred,
             same_object: SameObject::new(),
             addresses: HandleMap::default(),
@@ -197,7 +200,7 @@ impl Survey<'_> {
 
     fn read(&mut self, root: usize, load: Value, beginning: bool) {
         self.access(load, SlotAccess::Read { root });
-        if beginning {
+        if beginning && self.is_rooted_by_callees(root, load) {
             self.facts.exact.insert(load);
         }
         self.hang(load, &self.only(root));
@@ -215,12 +218,18 @@ impl Survey<'_> {
             },
         );
         if value.is_local() {
-            // A callee roots no plain pointers for which roots are inferred.
-            if whole && !(self.inferred.contains(root) && value.type_of().is_plain_pointer()) {
+            if whole && self.is_rooted_by_callees(root, value) {
                 self.facts.exact.insert(value);
             }
             self.went_to(value, &self.only(root));
         }
+    }
+
+    /// Whether a function that gets the content of this root makes a root for it. Where roots are inferred, it does so for typed
+    /// references alone.
+    fn is_rooted_by_callees(&self, root: usize, content: Value) -> bool {
+        let of = content.type_of();
+        is_typed(of) || !self.every_is_inferred && !(self.inferred.contains(root) && of.is_plain_pointer())
     }
 
     fn memory_intrinsic(&mut self, root: usize, user: Value, address: Value, beginning: bool) {
@@ -359,18 +368,21 @@ impl Survey<'_> {
             Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
             Callee::New | Callee::NewArray => {}
             _ => {
-                let mut of_written;
+                let held = roots;
+                let of_written;
                 let roots = match self.any_inferred && self.same_object.argument(call) != Some(value) {
-                    false => roots,
+                    false => held,
                     true => {
-                        of_written = roots.clone();
-                        of_written.subtract(&self.inferred);
+                        let mut written = held.clone();
+                        written.subtract(&self.inferred);
+                        of_written = written;
                         &of_written
                     }
                 };
-                // The callee may store an argument to a variable whose address is also an argument.
+                // The callee may store an argument to a variable whose address is also an argument, or a place in its object.
                 for alloca in call.arguments().into_iter().filter_map(container) {
-                    self.stored_to(roots, alloca);
+                    let is_place = call.argument(0) == value && stores_place_to(call, alloca);
+                    self.stored_to(if is_place { held } else { roots }, alloca);
                 }
                 if bits(user.type_of()) >= 64 {
                     self.hang(user, roots);

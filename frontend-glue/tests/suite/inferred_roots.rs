@@ -1,6 +1,7 @@
 //! Roots that nobody writes: programs of typed references, and of plain ones with `--roots auto`, keep what they use under
 //! every plan; where slots and stores are put; what is refused.
 
+mod handed_on;
 mod limits;
 mod lost;
 mod numbers;

@@ -11,7 +11,7 @@
 //! What leads to variables and constants has no base, and is null in a merge of bases.
 
 use super::local_memory::PLACE;
-use super::references::References;
+use super::references::{References, is_typed};
 use crate::analysis::flow::Flow;
 use crate::analysis::same_object::SameObject;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Type, TypeKind, Value};
@@ -352,7 +352,10 @@ impl Search<'_> {
             // A number made into an address, as `inttoptr` makes one.
             Opcode::LLVMGetElementPtr if value.operand(0).is_null() => None,
             Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMFreeze => Some(value.operand(0)),
-            Opcode::LLVMAddrSpaceCast => Some(value.operand(0)).filter(|of| self.references.is_type(of.type_of())),
+            Opcode::LLVMAddrSpaceCast => {
+                let of = value.operand(0);
+                (self.references.is_type(of.type_of()) && !self.is_base_itself(value)).then_some(of)
+            }
             Opcode::LLVMExtractValue => self.inserted(value),
             // What a function like `strtol` has stored.
             Opcode::LLVMLoad if value.operand(0).is(Opcode::LLVMAlloca) && value.operand(0).has_mark(PLACE) => {
@@ -365,6 +368,17 @@ impl Search<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a typed reference is a base, though it was made of a plain pointer: that may have none, as an argument has none that
+    /// callers protect, and a store through the reference needs the object.
+    fn is_base_itself(&self, cast: Value) -> bool {
+        let of = cast.operand(0);
+        if !is_typed(cast.type_of()) || is_typed(of.type_of()) {
+            return false;
+        }
+        let origin = self.strip(of);
+        is_merge(origin) || origin.is_argument() && self.object(origin).is_none()
     }
 
     /// The value that was put into an aggregate where `extract` takes it out.
