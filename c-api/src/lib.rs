@@ -15,6 +15,8 @@ mod options;
 mod program;
 mod session;
 
+use std::io::Write as _;
+
 /// Runs when the library is loaded: another LLVM in the process is told before anything is asked of this one.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -22,6 +24,6 @@ static TELL: extern "C" fn() = tell;
 
 extern "C" fn tell() {
     if let Some(message) = tally_llvm::guard::loaded_llvm::is_another() {
-        eprintln!("tally: {message}");
+        _ = std::io::stderr().write_fmt(format_args!("tally: {message}\n"));
     }
 }

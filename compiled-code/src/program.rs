@@ -272,7 +272,7 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
     }
     let before = EXITS_OF_FINALIZERS.fetch_add(1, Ordering::Relaxed);
     if before == EXITS_MAX {
-        eprintln!(
+        tally_heap::tell_line!(
             "tally: {EXITS_MAX} finalizers have called `exit` at the end of the program; the rest is not finalized"
         );
         finalizer::exit::run_at_exit(false);
@@ -334,7 +334,7 @@ fn exit_work(frames: Frames) -> c_int {
     }
     if options().log_cycles {
         registry::take_names();
-        eprint!("{}", heap.cycle_report());
+        tally_heap::tell!("{}", heap.cycle_report());
     }
     heap.retire_allocation();
     let sites = Sites::of(heap);
@@ -353,10 +353,10 @@ unsafe extern "C-unwind" fn end_of_program(heap: *mut c_void) -> *mut c_void {
 fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     EXIT_WORK.store(DONE, Ordering::Release);
     if options().leak_check {
-        eprintln!("tally: no leak check: `exit` was called on another thread while main's was running");
+        tally_heap::tell_line!("tally: no leak check: `exit` was called on another thread while main's was running");
     }
     if options().why.is_some() {
-        eprintln!(
+        tally_heap::tell_line!(
             "tally: not known why objects are alive: `exit` was called on another thread while main's was running"
         );
     }
@@ -390,7 +390,7 @@ pub(crate) fn after_thread_end(heap: &mut Heap) {
 fn leak_check(heap: &mut Heap, when: &str) -> c_int {
     match heap.what_is_left() {
         Some(report) => {
-            eprint!("{}", report.text(when));
+            tally_heap::tell!("{}", report.text(when));
             STATUS_LEAK
         }
         None => 0,

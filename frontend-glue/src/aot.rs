@@ -135,7 +135,7 @@ pub fn link(objects: &[Object], foreign: &[ForeignObject], image: &Image, place:
     let said = String::from_utf8_lossy(&linked.stderr);
     let undefined = undefined_in(&said);
     if undefined.is_empty() {
-        eprint!("{said}");
+        tally_heap::tell!("{said}");
     }
     match (linked.status.success() && output.temporary().exists(), undefined.is_empty()) {
         (true, _) => Ok(output.finish()?),

@@ -117,7 +117,7 @@ fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(message)) => {
-            eprintln!("tally: {message}");
+            tally_heap::tell_line!("tally: {message}");
             ExitCode::from(BAD_INPUT)
         }
     }

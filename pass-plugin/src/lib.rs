@@ -12,6 +12,7 @@ mod report;
 mod steps;
 
 use std::ffi::{c_char, c_int, c_void};
+use std::io::Write as _;
 
 use steps::{STEPS, Steps};
 use tally_llvm::guard::loaded_llvm;
@@ -51,7 +52,7 @@ unsafe extern "C" {
 pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
     let another = loaded_llvm::is_another();
     if let Some(message) = another {
-        eprintln!("tally: {message}: this tool cannot take the plugin");
+        _ = writeln!(std::io::stderr(), "tally: {message}: this tool cannot take the plugin");
     }
     PassPluginLibraryInfo {
         api_version: if another.is_some() { NO_VERSION } else { API_VERSION },

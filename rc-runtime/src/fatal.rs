@@ -14,9 +14,28 @@ pub const STATUS_MEMORY: i32 = 4;
 /// Exit status for a violated invariant or the use of a dead object.
 pub const STATUS_VIOLATION: i32 = 5;
 
+/// Writes to standard error, as `eprint!` does, but goes on where that cannot be written: on a full disk, or into a pipe that nobody
+/// reads any more. The exit status says in any case what there was to say.
+#[macro_export]
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        _ = write!(std::io::stderr(), $($words)*);
+    }};
+}
+
+/// The same with the end of a line.
+#[macro_export]
+macro_rules! tell_line {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 /// Prints `tally: message` and ends the process with `status`, flushing C's streams. Needs no memory, if the message needs none.
 pub fn stop(status: i32, message: &(impl std::fmt::Display + ?Sized)) -> ! {
-    eprintln!("tally: {message}");
+    crate::tell_line!("tally: {message}");
     if status == STATUS_VIOLATION {
         tell_debugger(message);
     }

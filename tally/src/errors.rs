@@ -77,7 +77,7 @@ impl Errors {
     pub(crate) fn tell(&self) {
         while let Some(error) = self.next() {
             let Some(mut listener) = self.0.listener.take() else {
-                eprintln!("tally: {error}; the others go on");
+                tally_heap::tell_line!("tally: {error}; the others go on");
                 continue;
             };
             let told = catch_unwind(AssertUnwindSafe(|| listener(&error)));
@@ -98,7 +98,7 @@ impl Drop for Told {
         for error in self.waiting.take() {
             match self.listener.get_mut() {
                 Some(listener) => listener(&error),
-                None => eprintln!("tally: {error}"),
+                None => tally_heap::tell_line!("tally: {error}"),
             }
         }
     }

@@ -74,9 +74,9 @@ pub unsafe extern "C" fn tally_alloc_site(word: u64, visit: Option<VisitSite>, c
             // SAFETY: a function of that type, as `tally.h` asks for; places and texts live until it returns.
             unsafe { visit(places.as_ptr(), places.len() as u64, context) };
         }
-        (Some(site), None) => eprintln!("tally: {word:#x} was allocated {}", text_of_site(site)),
+        (Some(site), None) => tally_heap::tell_line!("tally: {word:#x} was allocated {}", text_of_site(site)),
         (None, Some(_)) => {}
-        (None, None) => eprintln!("tally: not known where {word:#x} was allocated"),
+        (None, None) => tally_heap::tell_line!("tally: not known where {word:#x} was allocated"),
     }
     site.is_some().into()
 }

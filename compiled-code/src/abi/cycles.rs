@@ -36,7 +36,7 @@ pub unsafe extern "C-unwind" fn tally_cycle_report(visit: Option<VisitLine>, con
     match visit {
         // SAFETY: a function of that type, by the caller's promise.
         Some(visit) => lines.iter().for_each(|line| unsafe { visit(line.as_ptr(), context) }),
-        None => eprint!("{report}"),
+        None => tally_heap::tell!("{report}"),
     }
     lines.len() as u64
 }

@@ -95,7 +95,7 @@ extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64
     // SAFETY: [ALONE] compiled code holds no reference to its heap.
     let Some(report) = Heap::leak_report(unsafe { HeapEntry::of(heap) }) else { return 0 };
     match visit {
-        None => eprint!("{}", report.text("now")),
+        None => tally_heap::tell!("{}", report.text("now")),
         Some(visit) => {
             for OfType { name, objects, bytes, .. } in &report.types {
                 // SAFETY: a function of that type, as `tally.h` asks for.

@@ -69,10 +69,10 @@ extern "C" fn why_alive(word: u64, visit: Option<VisitHolder>, data: *mut c_void
     let path = object.map_or_else(Vec::new, |object| with_stack(heap, |heap, stack| heap.why_alive(stack, object)));
     match visit {
         Some(visit) => path.iter().for_each(|link| call(visit, &link.holder, link.held, data)),
-        None if path.is_empty() => eprintln!("tally: no root reaches {}", name_of(object, word)),
+        None if path.is_empty() => tally_heap::tell_line!("tally: no root reaches {}", name_of(object, word)),
         None => {
             let site = object.map_or_else(String::new, |object| where_allocated(heap, object));
-            eprint!("tally: {} is alive because of\n{}{site}", name_of(object, word), reach::text(&path));
+            tally_heap::tell!("tally: {} is alive because of\n{}{site}", name_of(object, word), reach::text(&path));
         }
     }
     path.len() as u64
@@ -91,8 +91,8 @@ extern "C" fn referrers_of(word: u64, visit: Option<VisitHolder>, data: *mut c_v
         (Some(visit), Some(object)) => holders.iter().for_each(|holder| call(visit, holder, object, data)),
         (Some(_), None) => {}
         (None, _) => {
-            eprintln!("tally: {} references to {}", holders.len(), name_of(object, word));
-            holders.iter().for_each(|holder| eprintln!("    {holder}"));
+            tally_heap::tell_line!("tally: {} references to {}", holders.len(), name_of(object, word));
+            holders.iter().for_each(|holder| tally_heap::tell_line!("    {holder}"));
         }
     }
     holders.len() as u64

@@ -16,10 +16,10 @@ use tally_heap::report::statistics::Statistics;
 pub(crate) fn report(statistics: &Statistics, sites: &Sites, target: Option<&StatsTarget>) -> c_int {
     match target {
         None => {}
-        Some(StatsTarget::Stderr) => eprint!("{}{}", statistics_table(statistics), sites.table()),
+        Some(StatsTarget::Stderr) => tally_heap::tell!("{}{}", statistics_table(statistics), sites.table()),
         Some(StatsTarget::File(path)) => {
             if let Err(error) = destination::write(path, statistics_json(statistics, sites).as_bytes()) {
-                eprintln!("tally: cannot write statistics to {}: {error}", path.display());
+                tally_heap::tell_line!("tally: cannot write statistics to {}: {error}", path.display());
                 return STATUS_USAGE;
             }
         }

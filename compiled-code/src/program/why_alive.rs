@@ -47,13 +47,15 @@ pub(crate) fn report(heap: &Heap, type_name: &str, when: &str) {
         ControlFlow::Continue(())
     });
     match objects {
-        0 => eprintln!("tally: no `{type_name}` is reachable {when}"),
-        1 => eprint!("tally: 1 `{type_name}` is reachable {when}:\n{paths}"),
+        0 => tally_heap::tell_line!("tally: no `{type_name}` is reachable {when}"),
+        1 => tally_heap::tell!("tally: 1 `{type_name}` is reachable {when}:\n{paths}"),
         _ => {
-            eprint!("tally: {objects} `{type_name}` are reachable {when}, {first} of them not through others:\n{paths}")
+            tally_heap::tell!(
+                "tally: {objects} `{type_name}` are reachable {when}, {first} of them not through others:\n{paths}"
+            )
         }
     }
     if first > PATHS {
-        eprintln!("  and {} more", first - PATHS);
+        tally_heap::tell_line!("  and {} more", first - PATHS);
     }
 }

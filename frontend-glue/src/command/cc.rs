@@ -4,7 +4,9 @@
 //! of ours behind it: the plugin lowers what it compiles, and what it links gets the runtime. Clang is told not to mind words that it
 //! does not need. The process becomes clang's: its status and signals are those that the build sees.
 
-use std::ffi::{OsStr, OsString};
+mod link;
+
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +14,12 @@ use std::process::Command;
 use clap::Args;
 
 use super::failure::Failure;
+use super::words;
 use crate::aot::link_line::{LIBRARIES, STATIC_LIBRARIES};
 use crate::aot::{self, WHOLE};
 use crate::emit::target::Target;
 use crate::load::clang;
+use link::Link;
 
 /// Compile or link by clang, as a build's CC
 ///
@@ -40,11 +44,6 @@ const HEADER: &str = "tally_gc.h";
 /// Options of the lowering for the plugin (`pass-plugin/src/steps.rs`).
 const OPTIONS: &str = "TALLY_PASS";
 
-/// Words with which clang does not link.
-const NO_LINK: [&str; 8] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r", "-shared"];
-/// Endings of what clang compiles or links.
-const INPUTS: [&str; 16] = ["c", "i", "cc", "cpp", "cxx", "C", "ii", "m", "s", "S", "ll", "bc", "o", "a", "so", "obj"];
-
 /// The language that the driver links for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Driver {
@@ -58,8 +57,7 @@ impl Cc {
         let clang = clang::find()?;
         let (plugin, include) =
             (beside(PLUGIN, &["", "../lib"])?, beside(HEADER, &["../include", "../../aot-runtime/include"])?);
-        let (ours, words): (Vec<OsString>, Vec<OsString>) =
-            self.words.into_iter().partition(|word| word.as_encoded_bytes().starts_with(b"--tally="));
+        let (ours, words): (Vec<OsString>, Vec<OsString>) = self.words.into_iter().partition(is_ours);
         let mut command = Command::new(&clang);
         if driver == Driver::Cpp {
             command.arg("--driver-mode=g++");
@@ -67,21 +65,24 @@ impl Cc {
         command.arg("--start-no-unused-arguments").arg(joined("-fpass-plugin=", &plugin));
         command.arg("-fno-discard-value-names").arg("-isystem").arg(include.parent().expect("a file lies in a folder"));
         command.arg("--end-no-unused-arguments");
-        let links = links(&words);
-        if links && clang::has_lld(&clang) {
-            // Before the build's own words, of which one may name another linker.
-            command.arg("-fuse-ld=lld");
+        // Clang reads response files itself.
+        let read = words::with_files_of_responses(words.clone()).unwrap_or_else(|_| words.clone());
+        if read.iter().any(is_ours) {
+            return Err(Failure("--tally=… stands in a response file; give it on the command line".to_owned()));
         }
-        command.args(&words);
-        if links {
-            if words.iter().any(|word| word.as_encoded_bytes().starts_with(b"-flto")) {
-                command.arg(joined("-Wl,--load-pass-plugin=", &plugin));
-            }
-            command
-                .arg("--start-no-unused-arguments")
-                .arg(joined("-Wl,", &aot::find_runtime(target(&words)?)?))
-                .args(if is_static(&words) { STATIC_LIBRARIES } else { LIBRARIES });
-            command.arg("--end-no-unused-arguments");
+        let link = Link::of(&read);
+        if link.is_by_lld(&read, || clang::has_lld(&clang))? {
+            // Before the build's own words, of which one may name another linker.
+            command.args(["--start-no-unused-arguments", "-fuse-ld=lld", "--end-no-unused-arguments"]);
+            command.args(&words).arg(joined("-Wl,--load-pass-plugin=", &plugin));
+        } else {
+            command.args(&words);
+        }
+        if link == Link::Executable {
+            command.arg("--start-no-unused-arguments").arg(joined("-Wl,", &aot::find_runtime(target(&read)?)?));
+            command.arg("-Wl,--push-state,--as-needed");
+            command.args(if is_static(&read) { STATIC_LIBRARIES } else { LIBRARIES });
+            command.args(["-Wl,--pop-state", "--end-no-unused-arguments"]);
         }
         if !ours.is_empty() {
             command.env(OPTIONS, options(&ours));
@@ -117,14 +118,8 @@ fn options(ours: &[OsString]) -> OsString {
     all
 }
 
-/// Whether clang makes an executable.
-fn links(words: &[OsString]) -> bool {
-    let is_input = |word: &OsString| {
-        let ending = Path::new(word).extension().and_then(OsStr::to_str);
-        let is_option = word.as_encoded_bytes().starts_with(b"-");
-        !is_option && (word.as_encoded_bytes().starts_with(b"@") || ending.is_some_and(|it| INPUTS.contains(&it)))
-    };
-    !words.iter().any(|word| NO_LINK.iter().any(|option| word == option)) && words.iter().any(is_input)
+fn is_ours(word: &OsString) -> bool {
+    word.as_encoded_bytes().starts_with(b"--tally=")
 }
 
 fn joined(option: &str, path: &Path) -> OsString {
@@ -143,21 +138,4 @@ fn beside(file: &str, folders: &[&str]) -> Result<PathBuf, Failure> {
         let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ");
         Failure(format!("{file} was not found (looked at {looked}); {WHOLE}"))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::links;
-    use std::ffi::OsString;
-
-    #[test]
-    fn clang_links_where_it_has_an_input_and_no_other_order() {
-        let links = |line: &str| links(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
-        for line in ["main.c", "-O2 a.o b.o -o program", "@files", "-x c - main.o"] {
-            assert!(links(line), "{line}");
-        }
-        for line in ["--version", "-v", "-c main.c", "-E main.c", "-shared a.o -o a.so", "-dumpmachine", "-MM main.c"] {
-            assert!(!links(line), "{line}");
-        }
-    }
 }

@@ -58,9 +58,9 @@ impl Messages {
     pub(super) fn show_all(&self, severity: Severity, findings: &[Diagnostic]) {
         match self.reporter() {
             Some(mut reporter) => {
-                findings.iter().for_each(|finding| eprint!("{}", reporter.show(severity, finding, None)));
+                findings.iter().for_each(|finding| tally_heap::tell!("{}", reporter.show(severity, finding, None)));
             }
-            None => findings.iter().for_each(|finding| eprintln!("{}: {finding}", severity.word())),
+            None => findings.iter().for_each(|finding| tally_heap::tell_line!("{}: {finding}", severity.word())),
         }
     }
 

@@ -25,7 +25,7 @@ impl Remarks {
     pub(super) fn report<'a>(&self, remarks: impl Iterator<Item = &'a Remark>) -> Result<(), Failure> {
         match &self.remarks {
             None => {}
-            Some(place) if place.as_os_str() == "-" => remarks.for_each(|remark| eprintln!("{remark}")),
+            Some(place) if place.as_os_str() == "-" => remarks.for_each(|remark| tally_heap::tell_line!("{remark}")),
             Some(file) => output_file::write(file, yaml(remarks).as_bytes())?,
         }
         Ok(())

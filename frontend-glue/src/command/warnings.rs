@@ -16,8 +16,8 @@ pub(super) fn report(objects: &[Object], messages: &Messages) {
     for object in objects {
         let Some(first) = first(object) else { continue };
         match &mut reporter {
-            Some(reporter) => eprint!("{}", reporter.show(Severity::Warning, &first, Some(&others(object)))),
-            None => eprintln!("tally: warning: {}", line(&first, object)),
+            Some(reporter) => tally_heap::tell!("{}", reporter.show(Severity::Warning, &first, Some(&others(object)))),
+            None => tally_heap::tell_line!("tally: warning: {}", line(&first, object)),
         }
     }
 }

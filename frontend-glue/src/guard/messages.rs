@@ -59,7 +59,7 @@ pub fn take() -> Vec<Message> {
 pub(crate) fn take_errors() -> Option<String> {
     let (errors, others): (Vec<_>, Vec<_>) = take().into_iter().partition(|m| m.is_error);
     for warning in others {
-        eprintln!("tally: LLVM: {warning}");
+        tally_heap::tell_line!("tally: LLVM: {warning}");
     }
     let texts: Vec<String> = errors.into_iter().map(|m| m.text).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
@@ -95,7 +95,7 @@ extern "C" fn stop_at_fatal_error(reason: *const c_char) {
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
     let mut place = String::new();
     crash_net::with_file(|file| place = format!("{}: ", String::from_utf8_lossy(file)));
-    eprintln!("tally: {place}LLVM gave up on this input: {reason}");
+    tally_heap::tell_line!("tally: {place}LLVM gave up on this input: {reason}");
     // Not `exit`: LLVM's own static destructors must not run in the middle of LLVM.
     // SAFETY: ends the process, nothing of ours is used afterwards.
     unsafe { libc::_exit(2) }

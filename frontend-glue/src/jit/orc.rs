@@ -217,7 +217,7 @@ impl Drop for Linker {
         // SAFETY: made by `new`, disposed of once. The caller ensures that no code in it runs on.
         let error = unsafe { LLVMOrcDisposeLLJIT(self.jit) };
         if let Err(error) = check(error) {
-            eprintln!("tally: {error}");
+            tally_heap::tell_line!("tally: {error}");
         }
     }
 }

@@ -21,12 +21,12 @@ pub(super) fn append(placed: &Placed) {
     let failed = |error: io::Error| format!("cannot write {}: {error}", place.display());
     let map = MAP.get_or_init(|| {
         let opened = create(&place).map_err(failed);
-        opened.inspect_err(|message| eprintln!("tally: {message}"))
+        opened.inspect_err(|message| tally_heap::tell_line!("tally: {message}"))
     });
     let Ok(mut file) = map.as_ref() else { return };
     // One write, so lines of several threads do not mix.
     if let Err(error) = file.write_all(lines(placed.functions()).as_bytes()) {
-        eprintln!("tally: {}", failed(error));
+        tally_heap::tell_line!("tally: {}", failed(error));
     }
 }
 

@@ -292,14 +292,14 @@ impl Drop for Session {
     fn drop(&mut self) {
         let inactive = self.loaded.iter().try_for_each(|Loaded { key, name, .. }| check_inactive(*key, name));
         if let Err(error) = inactive {
-            eprintln!("tally: a session is dropped, and stays: {error}");
+            tally_heap::tell_line!("tally: a session is dropped, and stays: {error}");
             std::mem::forget(std::mem::take(&mut self.loaded));
             return;
         }
         while let Some(module) = self.loaded.pop() {
             // SAFETY: addresses from `lookup` are valid as long as the session; the caller may not use one later.
             if let Err(error) = unsafe { module.unload() } {
-                eprintln!("tally: {error}");
+                tally_heap::tell_line!("tally: {error}");
             }
         }
         // SAFETY: it is not used again; none of its code runs.

@@ -3,7 +3,7 @@
 //! - no `llvm.gc*` and no gc strategy of Tally's is left;
 //! - every safepoint call carries its bundle, but guaranteed tail calls, and the three kinds of call that are bare by
 //!   design: the inner call of a result thunk, the call of `tally_run_main` below which nothing is managed, and calls
-//!   of the C library that LLVM's passes made (`library.rs`);
+//!   of the C library that LLVM's passes made (`library.rs`); and what LLVM makes for `--coverage`;
 //! - a bundle is pairs of a constant id and a slot, and the slot is still a local variable: null means a slot that
 //!   was optimised away, but an undefined or loaded address means a lost root;
 //! - the address of a slot is not returned.
@@ -38,7 +38,7 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
             let finding = Diagnostic::about_function(name, function, format!("gc \"{gc}\" was not lowered"));
             findings.push(finding.help("lower every module before it is linked or optimised"));
         }
-        let checked = function.has_body() && !source::is_of_llvm(function);
+        let checked = function.has_body() && !source::is_of_llvm(function) && !is_of_coverage(function);
         if is_lowered && checked && !function.name().starts_with(result_thunk::PREFIX) {
             check_function(&callees, name, function, runs_main, &mut findings);
         }
@@ -51,6 +51,11 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
         .users()
         .filter(|user| user.is_instruction())
         .any(|user| user.function().gc().is_none_or(|gc| is_ours(&gc)))
+}
+
+/// Whether a pass of LLVM has made the function to write what `--coverage` counts: it has no references, and runs before and behind `main`.
+fn is_of_coverage(function: Value) -> bool {
+    function.name().starts_with("__llvm_gcov_")
 }
 
 fn is_ours(gc: &str) -> bool {

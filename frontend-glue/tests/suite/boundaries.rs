@@ -10,6 +10,7 @@ mod coroutines;
 mod deep_stacks;
 mod ends;
 mod finalizers;
+mod full_disk;
 mod host;
 mod host_in_c;
 mod inside_collections;

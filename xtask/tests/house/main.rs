@@ -21,5 +21,6 @@ mod invariants;
 mod plans;
 mod questions;
 mod sources;
+mod standard_error;
 mod style;
 mod tables;

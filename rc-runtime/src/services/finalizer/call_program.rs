@@ -62,11 +62,11 @@ impl Heap {
                 unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
             })
         } else {
-            eprintln!("tally: the finalizer of an object of type `{name}` {message}; the others go on");
+            crate::tell_line!("tally: the finalizer of an object of type `{name}` {message}; the others go on");
             Ok(())
         };
         if let Err(again) = told {
-            eprintln!("tally: the hook for errors of finalizers {}", again.message());
+            crate::tell_line!("tally: the hook for errors of finalizers {}", again.message());
         }
     }
 }

@@ -39,7 +39,7 @@ impl Heap {
         if Heap::finalize_remaining(heap, &|_| true) {
             return;
         }
-        eprintln!(
+        crate::tell_line!(
             "tally: finalizers go on making objects with finalizers at the end of the program; after {ROUNDS_MAX} rounds the rest is \
              not finalized"
         );
