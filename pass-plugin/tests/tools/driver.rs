@@ -122,3 +122,56 @@ fn help_is_that_of_clang() {
     let folder = Folder::with(&[]);
     assert!(succeeds(&folder, "cc --help").contains("-fpass-plugin"));
 }
+
+#[test]
+fn inputs_have_any_name_and_words_may_stand_in_a_file() {
+    let folder = two_modules();
+    std::fs::write(folder.path("words"), "-O2 -flto=thin library.c\nprogram.c '-o' program").unwrap();
+    succeeds(&folder, "cc @words");
+    assert_eq!(printed(&folder), SUMS);
+    succeeds(&folder, "cc -O2 -c library.c -o library.lo");
+    std::fs::copy(folder.path("program.c"), folder.path("source")).unwrap();
+    succeeds(&folder, "cc -O2 library.lo -x c source -o program");
+    assert_eq!(printed(&folder), SUMS);
+    succeeds(&folder, "cc -O2 -flto -c library.c -o library.lo");
+    succeeds(&folder, "cc -O2 library.lo program.c -o program");
+    assert_eq!(printed(&folder), SUMS, "code that was left to the link, without -flto there");
+    std::fs::write(folder.path("ours"), "--tally=plan=trace -c library.c").unwrap();
+    let output = cc(&folder, "cc @ours");
+    assert!(output.status.code() == Some(2) && describe(&output).contains("on the command line"), "{output:?}");
+}
+
+#[test]
+fn shared_libraries_have_no_runtime_however_they_are_asked_for() {
+    let folder = two_modules();
+    std::fs::write(folder.path("words"), "-shared -fPIC -O2 library.c").unwrap();
+    for line in ["-shared -fPIC -O2", "--shared -fPIC -O2", "-shared -fPIC -O2 -flto", "--shared -fPIC -O2 -flto=thin"]
+    {
+        succeeds(&folder, &format!("cc {line} library.c -o liblibrary.so"));
+        let bytes = std::fs::metadata(folder.path("liblibrary.so")).unwrap().len();
+        assert!(bytes < 100_000, "{line}: {bytes} bytes");
+        succeeds(&folder, "cc -O2 -rdynamic program.c liblibrary.so -Wl,-rpath,$ORIGIN -o program");
+        assert_eq!(printed(&folder), SUMS, "{line}");
+    }
+    succeeds(&folder, "cc @words -o liblibrary.so");
+    assert!(std::fs::metadata(folder.path("liblibrary.so")).unwrap().len() < 100_000);
+    let output = cc(&folder, "cc -shared -fPIC -flto -fuse-ld=bfd library.c -o liblibrary.so");
+    assert!(output.status.code() == Some(2) && describe(&output).contains("leave out -fuse-ld=bfd"), "{output:?}");
+}
+
+#[test]
+fn what_is_not_linked_gets_no_words_of_the_linker() {
+    let folder = two_modules();
+    std::fs::write(folder.path("words"), "-c library.c").unwrap();
+    for line in
+        ["@words", "--compile library.c", "--analyze library.c", "-fsyntax-only library.c", "--preprocess library.c"]
+    {
+        succeeds(&folder, &format!("cc -Werror {line}"));
+    }
+    succeeds(&folder, "cc -Werror --coverage -O2 -c library.c");
+    std::fs::write(folder.path("plain.c"), "int main(void) { return 0; }\n").unwrap();
+    succeeds(&folder, "cc plain.c -o program");
+    let needed = Command::new("readelf").args(["-d", "program"]).current_dir(folder.path(".")).output().unwrap();
+    let needed = String::from_utf8(needed.stdout).unwrap();
+    assert_eq!(needed.matches("(NEEDED)").count(), 1, "{needed}");
+}
