@@ -229,7 +229,7 @@ impl Survey<'_> {
     /// references alone.
     fn is_rooted_by_callees(&self, root: usize, content: Value) -> bool {
         let of = content.type_of();
-        is_typed(of) || !self.every_is_inferred && !(self.inferred.contains(root) && of.is_plain_pointer())
+        is_typed(of) || !(self.every_is_inferred || self.inferred.contains(root) && of.is_plain_pointer())
     }
 
     fn memory_intrinsic(&mut self, root: usize, user: Value, address: Value, beginning: bool) {
