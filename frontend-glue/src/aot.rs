@@ -34,6 +34,16 @@ const RUNTIME: &str = "libtally.a";
 /// What to do where a part of Tally is missing beside the command, as `cargo install` leaves it.
 pub(crate) const WHOLE: &str = "in Tally's sources `cargo xtask install --prefix DIR` installs the command with all its parts, and `cargo build --release` makes them";
 
+/// That none of these files, which are those with code to compile, defines `main`.
+pub(crate) fn no_main(files: &[String]) -> String {
+    match files.join(", ") {
+        none if none.is_empty() => {
+            "no file of C, C++ or IR is given; a program needs one that defines `main`".to_owned()
+        }
+        files => format!("no function `main` in {files}; a program needs one"),
+    }
+}
+
 /// Why there is no executable.
 #[derive(Debug, Error)]
 pub enum AotError {
@@ -92,7 +102,7 @@ pub enum AotError {
     #[error("linking {} failed{}", .0.display(), advice(*.1))]
     Refused(PathBuf, Target),
     /// Nothing to start.
-    #[error("no function `main` in {}; a program needs one", .0.join(", "))]
+    #[error("{}", no_main(.0))]
     NoMain(Vec<String>),
     /// The executable cannot be moved to its place.
     #[error(transparent)]

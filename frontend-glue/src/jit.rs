@@ -32,6 +32,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
+use crate::aot::no_main;
 use crate::emit::constructors::{self, Entry, Kind};
 use crate::emit::undefined_symbols;
 use crate::jit::gdb_interface::Registration;
@@ -42,7 +43,7 @@ use crate::pipeline::Object;
 #[derive(Debug, Error)]
 pub enum JitError {
     /// Nothing to call.
-    #[error("no function `main` in {}; a program needs one", .0.join(", "))]
+    #[error("{}", no_main(.0))]
     NoMain(Vec<String>),
     /// Symbols are missing.
     #[error(

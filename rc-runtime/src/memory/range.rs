@@ -98,8 +98,8 @@ pub enum RangeError {
     },
     /// Something else lies at the fixed address.
     #[error(
-        "cannot reserve the heap's tables at {address:#x}: other memory of this process lies there already; ThreadSanitizer keeps its \
-         own there and cannot be used with Tally, a preloaded library or a custom loader may do the same"
+        "cannot reserve the heap's tables at {address:#x}: other memory of this process lies there already: that of a second runtime, if \
+         a shared library was linked with libtally.a, too; of ThreadSanitizer, with which Tally cannot be used; of a preloaded library"
     )]
     Taken {
         /// Address asked for.

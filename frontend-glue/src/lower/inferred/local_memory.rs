@@ -84,6 +84,11 @@ fn descriptor(module: Module, accessed: &Accessed, function: Value, variable: Va
         Some(count) if !(of.is_pointer() && count == 1) => count,
         _ => return Ok(module.pointer().null()),
     };
+    if let Some(odd) = accessed.offsets(variable).find(|offset| offset % 8 != 0) {
+        return Err(format!(
+            "a reference lies at its byte {odd}, and roots lie at multiples of 8; keep it in what is not packed"
+        ));
+    }
     let names = [function, variable].map(Value::name);
     let description = TypeDescription {
         name: format!("variable {} of {}", names[1], names[0]),

@@ -29,6 +29,10 @@ fn references_in_vectors_and_atomic_stores_are_refused() {
     let text = format!("declare void @keep(ptr)\ndefine void @f(ptr %q) gc \"refcount\" {{\n{sized}  ret void\n}}\n");
     let outcome = Folder::with(&[("m.ll", &text)]).tally(&["verify", "m.ll"]);
     assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
+    let packed = "  %v = alloca <{ i8, ptr addrspace(1) }>\n  call void @keep(ptr %v)\n";
+    let text = format!("declare void @keep(ptr)\ndefine void @f(ptr %q) gc \"refcount\" {{\n{packed}  ret void\n}}\n");
+    let outcome = Folder::with(&[("m.ll", &text)]).tally(&["verify", "m.ll"]);
+    assert!(outcome.stderr.contains("a reference lies at its byte 1"), "{}", outcome.stderr);
 }
 
 /// The number of a reference is no reference: its object dies. Zeal checks accesses by typed references as it does others.
