@@ -17,15 +17,18 @@ const INTRINSICS: [&str; 5] = [
 ];
 
 /// Functions of C and POSIX that return a place in the object of their first argument, or null.
-const LIBRARY: [&str; 32] = [
+const LIBRARY: [&str; 58] = [
     "basename",
+    "__xpg_basename",
     "dirname",
     "fgets",
     "fgetws",
+    "getcwd",
     "index",
     "memccpy",
     "memchr",
     "memcpy",
+    "memmem",
     "memmove",
     "mempcpy",
     "memrchr",
@@ -42,18 +45,58 @@ const LIBRARY: [&str; 32] = [
     "strncpy",
     "strpbrk",
     "strrchr",
-    "strsep",
     "strstr",
     "strcasestr",
     "strtok",
     "strtok_r",
+    "wcscat",
     "wcschr",
     "wcscpy",
+    "wcsncat",
+    "wcsncpy",
+    "wcspbrk",
+    "wcsrchr",
+    "wcsstr",
+    "wcstok",
+    "wmemchr",
     "wmemcpy",
+    "wmemmove",
+    "wmemset",
+    "wcpcpy",
+    "wcpncpy",
+    "__fgets_chk",
+    "__getcwd_chk",
+    "__memcpy_chk",
+    "__memmove_chk",
+    "__mempcpy_chk",
+    "__memset_chk",
+    "__stpcpy_chk",
+    "__stpncpy_chk",
+    "__strcat_chk",
+    "__strcpy_chk",
+    "__strncat_chk",
+    "__strncpy_chk",
 ];
 
+/// What clang adds to the name of a function of the library to which a header gives a body (`_FORTIFY_SOURCE`).
+const INLINE: &str = ".inline";
+
+/// The same of another argument than the first.
+const OF_ANOTHER: [(&str, u32); 5] =
+    [("asctime_r", 1), ("bsearch", 1), ("ctime_r", 1), ("inet_ntop", 2), ("strerror_r", 1)];
+
 /// Functions of C that store a place in the object of their first argument to the variable that their second one names.
-const STORING: [&str; 13] = [
+const STORING: [&str; 26] = [
+    "__isoc23_strtoimax",
+    "__isoc23_strtol",
+    "__isoc23_strtoll",
+    "__isoc23_strtoul",
+    "__isoc23_strtoull",
+    "__isoc23_strtoumax",
+    "__isoc23_wcstol",
+    "__isoc23_wcstoll",
+    "__isoc23_wcstoul",
+    "__isoc23_wcstoull",
     "strtod",
     "strtof",
     "strtoimax",
@@ -64,9 +107,12 @@ const STORING: [&str; 13] = [
     "strtoull",
     "strtoumax",
     "wcstod",
+    "wcstof",
     "wcstol",
+    "wcstold",
     "wcstoll",
     "wcstoul",
+    "wcstoull",
 ];
 
 /// Whether a call stores a place in the object of its first argument to `variable`, and does nothing else with that address.
@@ -92,14 +138,21 @@ impl SameObject {
     /// The argument in whose object the result of a call lies.
     pub(crate) fn argument(&self, call: Call) -> Option<Value> {
         let callee = call.callee();
-        if !callee.is_function() || callee.has_body() || call.value().type_of().is_void() {
+        if !callee.is_function() || is_the_programs(callee) || call.value().type_of().is_void() {
             return call.returned_argument(self.returned);
         }
-        let name = callee.name();
-        let is_known = || INTRINSICS.iter().any(|prefix| name.starts_with(prefix)) || LIBRARY.contains(&name.as_str());
-        // `bsearch` looks in its second argument.
-        let place = if name == "bsearch" { Some(1) } else { is_known().then_some(0) };
+        let own = callee.name();
+        // As clang names the bodies that headers give them.
+        let name = own.strip_suffix(INLINE).unwrap_or(&own);
+        let is_known = || INTRINSICS.iter().any(|prefix| name.starts_with(prefix)) || LIBRARY.contains(&name);
+        let other = OF_ANOTHER.iter().find(|&&(of, _)| of == name).map(|&(_, place)| place);
+        let place = other.or_else(|| is_known().then_some(0));
         let known = || place.filter(|&place| place < call.argument_count()).map(|place| call.argument(place));
         call.returned_argument(self.returned).or_else(known)
     }
+}
+
+/// Whether the module says what the function does, which is not the C library's: a header may give that an inline body.
+fn is_the_programs(callee: Value) -> bool {
+    callee.has_body() && !callee.is_available_externally() && !callee.name().ends_with(INLINE)
 }

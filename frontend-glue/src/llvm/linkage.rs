@@ -49,6 +49,11 @@ impl Value {
         matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMExternalWeakLinkage)
     }
 
+    /// Whether the body is a copy, for inlining, of one that is elsewhere.
+    pub(crate) fn is_available_externally(self) -> bool {
+        matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMAvailableExternallyLinkage)
+    }
+
     /// Whether the linker may put a definition of another meaning in the place of this one.
     pub(crate) fn may_be_overridden(self) -> bool {
         use LLVMLinkage::{LLVMCommonLinkage, LLVMExternalLinkage, LLVMExternalWeakLinkage};

@@ -44,6 +44,7 @@ use crate::lower::self_calls;
 use crate::lower::strategy::{self, LOWERED_FLAG, STRATEGY};
 use bases::Bases;
 use needs::Needs;
+pub(super) use needs::passes_untyped;
 pub(crate) use references::holds_typed;
 pub(super) use references::{References, is_typed};
 use tally_heap::plan::Plan;

@@ -34,6 +34,7 @@ use crate::analysis::flow::{Direction, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Value};
 use crate::lower::carriers::Carrier;
+use crate::lower::inferred::passes_untyped;
 use crate::lower::{LowerOptions, Mitigation};
 
 /// The numbers of the roots that each safepoint call of a function names.
@@ -100,7 +101,8 @@ pub(super) fn named_roots(
         }
         return named;
     }
-    let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
+    let is_rooted = |call: &Call| managed.contains(&call.callee()) && !passes_untyped(*call);
+    let callee_roots: Vec<bool> = steps.safepoints.iter().map(is_rooted).collect();
     let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
     let mut always = influence.always.clone();
     // Roots in place of others are found through origins, too: a test that leaves these out must show the loss.

@@ -275,7 +275,8 @@ impl Code<'_> {
             in_flight.for_each(|base| needed.remove(base));
             return needed;
         }
-        let arguments = call.arguments().into_iter().filter(|&it| !callee_protects(self.callees, call, it));
+        let arguments = call.arguments().into_iter().enumerate();
+        let arguments = arguments.filter(|&(place, _)| !callee_protects(self.callees, call, place)).map(|(_, it)| it);
         // Who reads deoptimisation state does so while the callee runs.
         let used = arguments.chain(call.bundle(DEOPT).unwrap_or_default());
         used.flat_map(|it| self.bases.used_by(it)).for_each(|base| needed.insert(base));
@@ -283,11 +284,23 @@ impl Code<'_> {
     }
 }
 
-/// Whether a callee protects the object that an argument is, or leads into: then that is no use while the call runs.
-fn callee_protects(callees: &Callees, call: Call, argument: Value) -> bool {
+/// Whether a callee protects the object that its argument at a place is, or leads into: then that is no use while the call runs.
+fn callee_protects(callees: &Callees, call: Call, place: usize) -> bool {
     let callee = call.callee();
     match callees.of_call(call) {
-        Callee::Ordinary => is_typed(argument.type_of()) && callee.has_body() && callee.gc().is_some(),
+        Callee::Ordinary => is_typed_parameter(callee, place) && callee.has_body() && callee.gc().is_some(),
         _ => true,
     }
+}
+
+/// Whether what a function is given at a place is a typed reference to it: not among variable arguments, nor where it takes a plain
+/// pointer.
+fn is_typed_parameter(callee: Value, place: usize) -> bool {
+    callee.is_function() && callee.value_type().parameters().get(place).is_some_and(|&of| is_typed(of))
+}
+
+/// Whether a call passes a typed reference that the callee does not take as one, and makes no root for.
+pub(in crate::lower) fn passes_untyped(call: Call) -> bool {
+    let arguments = call.arguments().into_iter().enumerate();
+    arguments.into_iter().any(|(place, it)| is_typed(it.type_of()) && !is_typed_parameter(call.callee(), place))
 }

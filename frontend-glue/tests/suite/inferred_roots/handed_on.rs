@@ -113,3 +113,83 @@ fn place_that_strtol_stores_keeps_the_string() {
     let folder = Folder::with(&[("string.c", &format!("{START}{OUT_OF_A_STRING}"))]);
     prints(&folder, "string.c", &["--roots", "auto"], "123 ac 2.5 xz\n");
 }
+
+/// Typed references among variable arguments, and to a function that takes plain pointers: no callee makes roots for those.
+const UNTYPED: &str = r#"
+#include <stdarg.h>
+typedef struct Node { long value; TALLY_REF(struct Node) next; } Node;
+TALLY_TYPE(Node, next);
+typedef TALLY_REF(Node) Ref;
+static NI Ref make(long value) { Ref node = TALLY_NEW_REF(Node); node->value = value; return node; }
+static NI void garbage(void) {
+    for (int i = 0; i < 50; i++) make(-7);
+    tally_collect();
+    for (int i = 0; i < 50; i++) make(-7);
+}
+static NI long digits(int count, ...) {
+    va_list list;
+    va_start(list, count);
+    long all = 0;
+    for (int i = 0; i < count; i++) {
+        garbage();
+        Ref node = va_arg(list, Ref);
+        all = 10 * all + node->value;
+    }
+    va_end(list);
+    return all;
+}
+static NI long plain(void *node) { garbage(); return ((Node *)node)->value; }
+int main(void) {
+    long (*volatile chosen)(Ref) = (long (*)(Ref))plain;
+    long (*known)(Ref) = (long (*)(Ref))plain;
+    printf("%ld %ld %ld\n", digits(3, make(1), make(2), make(3)), chosen(make(4)), known(make(5)));
+}
+"#;
+
+#[test]
+fn typed_reference_that_the_callee_does_not_take_as_one_lives_through_the_call() {
+    let folder = Folder::with(&[("untyped.c", &format!("{START}{UNTYPED}"))]);
+    for options in [&["--no-warnings", "--roots", "auto"][..], &["--no-warnings"]] {
+        prints(&folder, "untyped.c", options, "123 4 5\n");
+    }
+}
+
+/// What functions of the C library return lies in an object, whatever headers make of them.
+const OUT_OF_THE_LIBRARY: &str = r#"
+typedef struct Text { uint64_t length; char at[]; } Text;
+TALLY_DATA_ARRAY_TYPE(Text, length, at);
+static NI Text *text(const char *from) {
+    Text *made = TALLY_NEW_ARRAY(Text, 64);
+    memcpy(made->at, from, strlen(from) + 1);
+    return made;
+}
+static NI void garbage(void) {
+    for (int i = 0; i < 50; i++) text("zzzzzz");
+    tally_collect();
+    for (int i = 0; i < 50; i++) text("yyyyyy");
+}
+static int by_byte(const void *one, const void *other) { return *(const char *)one - *(const char *)other; }
+int main(void) {
+    char *found = memmem(text("abcdef")->at, 6, "cd", 2);
+    garbage();
+    printf("%c%c", found[0], found[3]);
+    char *key = "e", *place = bsearch(key, text("abcdef")->at, 6, 1, by_byte);
+    garbage();
+    printf(" %c%c", place[0], place[1]);
+    char *end = stpcpy(text("")->at, "copied");
+    garbage();
+    printf(" %c%c", end[-6], end[-1]);
+    char *whole = strcat(text("some")->at, "thing");
+    garbage();
+    printf(" %s\n", whole);
+}
+"#;
+
+#[test]
+fn place_that_the_library_returns_keeps_the_object() {
+    let folder = Folder::with(&[("library.c", &format!("#define _GNU_SOURCE\n{START}{OUT_OF_THE_LIBRARY}"))]);
+    for fortified in ["-D_FORTIFY_SOURCE=2", "-D_FORTIFY_SOURCE=0"] {
+        let options = ["--no-warnings", "--roots", "auto", fortified];
+        prints(&folder, "library.c", &options, "cf ef cd something\n");
+    }
+}
