@@ -101,7 +101,8 @@ pub(super) fn named_roots(
         }
         return named;
     }
-    let is_rooted = |call: &Call| managed.contains(&call.callee()) && !passes_untyped(*call);
+    let any_inferred = roots.iter().any(|root| root.inferred);
+    let is_rooted = |call: &Call| managed.contains(&call.callee()) && !(any_inferred && passes_untyped(*call));
     let callee_roots: Vec<bool> = steps.safepoints.iter().map(is_rooted).collect();
     let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
     let mut always = influence.always.clone();

@@ -17,6 +17,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::offset::greatest_common_divisor;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, Value};
 use crate::lower::roots::{slot_bytes, variable_count, variable_type};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
 /// Bytes of a reference, and where one may lie.
@@ -36,11 +37,11 @@ struct Place {
     step: u64,
 }
 
-/// Bytes that go from one address to another; an end may lie elsewhere.
-#[derive(Debug, Clone, Copy, Default)]
+/// Bytes that go from one address to another. An end may lie elsewhere, or in one of several variables, between which the program chooses.
+#[derive(Debug, Clone, Default)]
 struct Transfer {
-    to: Option<Place>,
-    from: Option<Place>,
+    to: SmallVec<[Place; 1]>,
+    from: SmallVec<[Place; 1]>,
     /// `None`: not constant.
     bytes: Option<u64>,
 }
@@ -145,7 +146,7 @@ impl Search<'_> {
     fn take_load(&mut self, load: Value, place: Place) {
         self.add_members(load.type_of(), place);
         for store in load.users().filter(|it| it.is(Opcode::LLVMStore) && it.operand(0) == load).collect::<Vec<_>>() {
-            self.transfers.entry(store).or_default().from = Some(place);
+            self.transfers.entry(store).or_default().from.push(place);
         }
     }
 
@@ -153,7 +154,8 @@ impl Search<'_> {
         let of = store.operand(0).type_of();
         self.add_members(of, place);
         let transfer = self.transfers.entry(store).or_default();
-        (transfer.to, transfer.bytes) = (Some(place), Some(self.module.size_of(of)));
+        transfer.to.push(place);
+        transfer.bytes = Some(self.module.size_of(of));
     }
 
     fn take_call(&mut self, call: Value, address: Value, place: Place) {
@@ -161,20 +163,20 @@ impl Search<'_> {
         let transfer = self.transfers.entry(call.value()).or_default();
         transfer.bytes = call.argument(2).constant_integer();
         if call.argument(0) == address {
-            transfer.to = Some(place);
+            transfer.to.push(place);
         }
         if call.argument(1) == address {
-            transfer.from = Some(place);
+            transfer.from.push(place);
         }
     }
 
     /// What is a reference at one end of a transfer is one at the other. Whether that was news.
     fn spread(&mut self) -> bool {
         let mut news = false;
-        for transfer in self.transfers.values().copied().collect::<Vec<_>>() {
-            if let (Some(to), Some(from)) = (transfer.to, transfer.from) {
-                news |= self.carry(from, to, transfer.bytes);
-                news |= self.carry(to, from, transfer.bytes);
+        for Transfer { to, from, bytes } in self.transfers.values().cloned().collect::<Vec<_>>() {
+            for (&to, &from) in to.iter().flat_map(|to| from.iter().map(move |from| (to, from))) {
+                news |= self.carry(from, to, bytes);
+                news |= self.carry(to, from, bytes);
             }
         }
         news

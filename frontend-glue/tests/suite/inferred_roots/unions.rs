@@ -134,3 +134,46 @@ declare void @stop()
         assert!(outcome.stderr.contains("whose size is not constant"), "{}", outcome.stderr);
     }
 }
+
+/// Copies between variables of which the program chooses one: each may have the reference.
+const CHOSEN: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+#define NI __attribute__((noinline))
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef union Value { double number; Node *node; } Value;
+static NI Node *make(long value) { Node *node = TALLY_NEW(Node); node->value = value; return node; }
+static NI long use(Value *value) {
+    for (int i = 0; i < 50; i++) make(-1);
+    tally_collect();
+    for (int i = 0; i < 50; i++) make(-1);
+    return value->node->value;
+}
+static NI long to_one_of(int which, long n) {
+    Value from, one, other;
+    from.node = make(n);
+    one.number = other.number = 0;
+    Value *chosen = which ? &one : &other;
+    *chosen = from;
+    from.number = 0;
+    return use(which ? &one : &other);
+}
+static NI long from_one_of(int which, long n) {
+    Value one, other, to;
+    one.node = make(n);
+    other.node = make(n + 1);
+    to = *(which ? &one : &other);
+    one.number = other.number = 0;
+    return use(&to);
+}
+int main(void) {
+    printf("%ld %ld %ld %ld\n", to_one_of(1, 1), to_one_of(0, 2), from_one_of(1, 3), from_one_of(0, 3));
+}
+"#;
+
+#[test]
+fn copy_to_or_from_one_of_several_variables_carries_the_reference() {
+    let folder = Folder::with(&[("chosen.c", CHOSEN)]);
+    prints(&folder, "chosen.c", &["--roots", "auto"], "1 2 3 4\n");
+}
