@@ -15,15 +15,11 @@ mod options;
 mod program;
 mod session;
 
-use std::io::Write as _;
-
 /// Runs when the library is loaded: another LLVM in the process is told before anything is asked of this one.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static TELL: extern "C" fn() = tell;
 
 extern "C" fn tell() {
-    if let Some(message) = tally_llvm::guard::loaded_llvm::is_another() {
-        _ = std::io::stderr().write_fmt(format_args!("tally: {message}\n"));
-    }
+    tally_llvm::guard::loaded_llvm::tell_if_another("");
 }

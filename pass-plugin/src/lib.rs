@@ -12,7 +12,6 @@ mod report;
 mod steps;
 
 use std::ffi::{c_char, c_int, c_void};
-use std::io::Write as _;
 
 use steps::{STEPS, Steps};
 use tally_llvm::guard::loaded_llvm;
@@ -50,12 +49,9 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
-    let another = loaded_llvm::is_another();
-    if let Some(message) = another {
-        _ = writeln!(std::io::stderr(), "tally: {message}: this tool cannot take the plugin");
-    }
+    let has_another = loaded_llvm::tell_if_another(": this tool cannot take the plugin");
     PassPluginLibraryInfo {
-        api_version: if another.is_some() { NO_VERSION } else { API_VERSION },
+        api_version: if has_another { NO_VERSION } else { API_VERSION },
         name: c"tally".as_ptr(),
         version: VERSION.as_ptr().cast(),
         register,

@@ -78,9 +78,6 @@ const LIBRARY: [&str; 58] = [
     "__strncpy_chk",
 ];
 
-/// What clang adds to the name of a function of the library to which a header gives a body (`_FORTIFY_SOURCE`).
-const INLINE: &str = ".inline";
-
 /// The same of another argument than the first.
 const OF_ANOTHER: [(&str, u32); 5] =
     [("asctime_r", 1), ("bsearch", 1), ("ctime_r", 1), ("inet_ntop", 2), ("strerror_r", 1)];
@@ -114,6 +111,9 @@ const STORING: [&str; 26] = [
     "wcstoul",
     "wcstoull",
 ];
+
+/// What clang adds to the name of a function of the library to which a header gives a body (`_FORTIFY_SOURCE`).
+const INLINE: &str = ".inline";
 
 /// Whether a call stores a place in the object of its first argument to `variable`, and does nothing else with that address.
 pub(crate) fn stores_place_to(call: Call, variable: Value) -> bool {

@@ -66,7 +66,7 @@ impl Cc {
         command.arg("-fno-discard-value-names").arg("-isystem").arg(include.parent().expect("a file lies in a folder"));
         command.arg("--end-no-unused-arguments");
         // Clang reads response files itself.
-        let read = words::with_files_of_responses(words.clone()).unwrap_or_else(|_| words.clone());
+        let read = words::expanded(words.clone()).unwrap_or_else(|_| words.clone());
         if read.iter().any(is_ours) {
             return Err(Failure("--tally=… stands in a response file; give it on the command line".to_owned()));
         }

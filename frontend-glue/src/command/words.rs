@@ -25,11 +25,11 @@ const OF_CLANG: [&str; 2] = ["cc", "c++"];
 
 /// The command line with the words of its response files in their place.
 pub(super) fn with_response_files(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    if is_of_clang(&words) { Ok(words) } else { with_files_of_responses(words) }
+    if is_of_clang(&words) { Ok(words) } else { expanded(words) }
 }
 
 /// The same, whoever's words they are.
-pub(super) fn with_files_of_responses(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+pub(super) fn expanded(words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let mut all = Vec::with_capacity(words.len());
     let mut words = words.into_iter();
     for word in words.by_ref() {

@@ -31,6 +31,15 @@ pub fn is_another() -> Option<&'static str> {
     ANSWER.get_or_init(ask).as_deref()
 }
 
+/// Says so on standard error, and what follows from it. Whether the process has another LLVM.
+pub fn tell_if_another(consequence: &str) -> bool {
+    let another = is_another();
+    if let Some(message) = another {
+        tally_heap::tell_line!("tally: {message}{consequence}");
+    }
+    another.is_some()
+}
+
 fn ask() -> Option<String> {
     let [major, ..] = version();
     if major != MAJOR {

@@ -88,12 +88,13 @@ impl Influence {
         let mut inferred = BitSet::empty(roots.len());
         roots.iter().enumerate().filter(|(_, root)| root.inferred).for_each(|(root, _)| inferred.insert(root));
         let any_inferred = roots.iter().any(|root| root.inferred);
+        let references = inferred_references(module);
         let facts = Influence {
             always: BitSet::empty(roots.len()),
             accesses: HandleMap::default(),
             values: HandleMap::default(),
             exact: HandleSet::default(),
-            inferred: any_inferred.then(|| (inferred.clone(), inferred_references(module))),
+            inferred: any_inferred.then(|| (inferred.clone(), references)),
             shares: false,
         };
         let mut survey = Survey {
@@ -104,7 +105,7 @@ impl Influence {
             roots,
             slots,
             any_inferred,
-            every_is_inferred: inferred_references(module).every,
+            every_is_inferred: references.every,
             inferred,
             same_object: SameObject::new(),
             addresses: HandleMap::default(),
@@ -369,13 +370,12 @@ impl Survey<'_> {
             Callee::New | Callee::NewArray => {}
             _ => {
                 let held = roots;
-                let of_written;
+                let mut of_written;
                 let roots = match self.any_inferred && self.same_object.argument(call) != Some(value) {
                     false => held,
                     true => {
-                        let mut written = held.clone();
-                        written.subtract(&self.inferred);
-                        of_written = written;
+                        of_written = held.clone();
+                        of_written.subtract(&self.inferred);
                         &of_written
                     }
                 };

@@ -60,8 +60,7 @@ impl Drop for HostValue {
     fn drop(&mut self) {
         let Err(escaped) = guard(|| drop(self.0.take())) else { return };
         let said = escaped.message();
-        // A standard error that is closed is no reason to stop.
-        let _ = guard(|| crate::tell_line!("tally: a host value was dropped, and {said}; the heap goes on"));
+        crate::tell_line!("tally: a host value was dropped, and {said}; the heap goes on");
         let mut escaped = Some(escaped);
         // The payload of a panic may panic as well.
         if let Err(again) = guard(|| drop(escaped.take())) {

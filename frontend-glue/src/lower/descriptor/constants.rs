@@ -5,11 +5,20 @@ use tally_heap::descriptor::TypeDescriptor;
 
 /// The constant at `address`: of a variable, or of a place in one that is as large as a descriptor, as an element of an array of them.
 pub(super) fn constant_at(module: Module, address: Value) -> Option<Value> {
-    if address.constant_opcode() != Some(Opcode::LLVMGetElementPtr) {
+    if !is_offset(address) {
         return address.definitive_initializer();
     }
-    let offset = u64::try_from(address.own_offset(module)?).ok()?;
-    member_at(module, address.operand(0).definitive_initializer()?, offset)
+    let (base, offset) = base_and_offset(module, address)?;
+    member_at(module, base.definitive_initializer()?, u64::try_from(offset).ok()?)
+}
+
+fn is_offset(address: Value) -> bool {
+    address.constant_opcode() == Some(Opcode::LLVMGetElementPtr)
+}
+
+/// The variable that an address lies in, and the bytes from its start. `None` for an offset that is not known.
+pub(super) fn base_and_offset(module: Module, address: Value) -> Option<(Value, i64)> {
+    if is_offset(address) { Some((address.operand(0), address.own_offset(module)?)) } else { Some((address, 0)) }
 }
 
 /// The member of a descriptor's size that begins at byte `offset` of a constant.
@@ -67,9 +76,9 @@ fn strip_zero_offset(mut constant: Value) -> Value {
 
 /// A constant's address for messages: the variable, and the place in it.
 pub(crate) fn label(module: Module, address: Value) -> String {
-    if address.constant_opcode() != Some(Opcode::LLVMGetElementPtr) {
-        return address.name();
+    match base_and_offset(module, address) {
+        None => address.operand(0).name(),
+        Some((base, offset)) if is_offset(address) => format!("{}+{offset}", base.name()),
+        Some((base, _)) => base.name(),
     }
-    let base = address.operand(0).name();
-    address.own_offset(module).map_or_else(|| base.clone(), |offset| format!("{base}+{offset}"))
 }

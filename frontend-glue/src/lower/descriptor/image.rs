@@ -1,6 +1,6 @@
 //! The bytes of a constant, read as the runtime reads memory.
 
-use super::constants::scalar_at;
+use super::constants::{base_and_offset, scalar_at};
 use crate::llvm::{Module, Opcode, Value};
 use std::ffi::CString;
 
@@ -66,10 +66,7 @@ impl Image {
         if scalar.is_function() {
             return Some(Pointee::Nowhere(format!("the function @{}", scalar.name())));
         }
-        let (base, begin) = match scalar.constant_opcode() {
-            Some(Opcode::LLVMGetElementPtr) => (scalar.operand(0), scalar.own_offset(self.module)?),
-            _ => (scalar, 0),
-        };
+        let (base, begin) = base_and_offset(self.module, scalar)?;
         let Some(constant) = base.definitive_initializer() else { return Some(Pointee::Elsewhere) };
         let bytes = self.module.size_of(constant.type_of());
         Some(match u64::try_from(begin) {

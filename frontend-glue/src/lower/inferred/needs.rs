@@ -301,6 +301,6 @@ fn is_typed_parameter(callee: Value, place: usize) -> bool {
 
 /// Whether a call passes a typed reference that the callee does not take as one, and makes no root for.
 pub(in crate::lower) fn passes_untyped(call: Call) -> bool {
-    let arguments = call.arguments().into_iter().enumerate();
-    arguments.into_iter().any(|(place, it)| is_typed(it.type_of()) && !is_typed_parameter(call.callee(), place))
+    let mut arguments = call.arguments().into_iter().enumerate();
+    arguments.any(|(place, it)| is_typed(it.type_of()) && !is_typed_parameter(call.callee(), place))
 }

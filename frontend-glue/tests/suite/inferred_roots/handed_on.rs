@@ -11,6 +11,30 @@ const START: &str = r#"
 #define NI __attribute__((noinline))
 "#;
 
+/// Typed objects.
+const NODES: &str = r#"
+typedef struct Node { long value; TALLY_REF(struct Node) next; } Node;
+TALLY_TYPE(Node, next);
+typedef TALLY_REF(Node) Ref;
+static NI Ref make(long value) { Ref node = TALLY_NEW_REF(Node); node->value = value; return node; }
+"#;
+
+/// Strings, and what takes the place of those that have died.
+const TEXTS: &str = r#"
+typedef struct Text { uint64_t length; char at[]; } Text;
+TALLY_DATA_ARRAY_TYPE(Text, length, at);
+static NI Text *text(const char *from) {
+    Text *made = TALLY_NEW_ARRAY(Text, 64);
+    memcpy(made->at, from, strlen(from) + 1);
+    return made;
+}
+static NI void garbage(void) {
+    for (int i = 0; i < 50; i++) text("zzzzzz");
+    tally_collect();
+    for (int i = 0; i < 50; i++) text("yyyyyy");
+}
+"#;
+
 /// A variable of which the address went out is the only root, and is overwritten before the call, or by it.
 const OUT_OF_A_VARIABLE: &str = r#"
 typedef struct Node { struct Node *next; long value; } Node;
@@ -39,10 +63,6 @@ fn argument_that_was_read_from_a_variable_lives_through_the_call() {
 
 /// Typed references that are made of plain arguments, alone and where ways meet, are written through.
 const OUT_OF_AN_ARGUMENT: &str = r#"
-typedef struct Node { long value; TALLY_REF(struct Node) next; } Node;
-TALLY_TYPE(Node, next);
-typedef TALLY_REF(Node) Ref;
-static NI Ref make(long value) { Ref node = TALLY_NEW_REF(Node); node->value = value; return node; }
 static NI void set(void *argument, Ref next) { Ref node = (Ref)argument; node->next = next; }
 static NI void set_either(void *argument, Ref other, Ref next, int which) {
     Ref node = which ? (Ref)argument : other;
@@ -74,7 +94,7 @@ int main(void) {
 
 #[test]
 fn store_through_a_reference_made_of_an_argument_is_a_write() {
-    let folder = Folder::with(&[("argument.c", &format!("{START}{OUT_OF_AN_ARGUMENT}"))]);
+    let folder = Folder::with(&[("argument.c", &format!("{START}{NODES}{OUT_OF_AN_ARGUMENT}"))]);
     for options in [&["--roots", "auto"][..], &[]] {
         prints(&folder, "argument.c", options, "9 19 29 39 1\n");
     }
@@ -82,18 +102,6 @@ fn store_through_a_reference_made_of_an_argument_is_a_write() {
 
 /// What `strtol` stores lies in the string that it was given.
 const OUT_OF_A_STRING: &str = r#"
-typedef struct Text { uint64_t length; char at[]; } Text;
-TALLY_DATA_ARRAY_TYPE(Text, length, at);
-static NI Text *text(const char *from) {
-    Text *made = TALLY_NEW_ARRAY(Text, strlen(from) + 1);
-    memcpy(made->at, from, strlen(from) + 1);
-    return made;
-}
-static NI void garbage(void) {
-    for (int i = 0; i < 50; i++) text("zzzzzz");
-    tally_collect();
-    for (int i = 0; i < 50; i++) text("yyyyyy");
-}
 int main(void) {
     char *end;
     Text *number = text("123abc");
@@ -110,17 +118,13 @@ int main(void) {
 
 #[test]
 fn place_that_strtol_stores_keeps_the_string() {
-    let folder = Folder::with(&[("string.c", &format!("{START}{OUT_OF_A_STRING}"))]);
+    let folder = Folder::with(&[("string.c", &format!("{START}{TEXTS}{OUT_OF_A_STRING}"))]);
     prints(&folder, "string.c", &["--roots", "auto"], "123 ac 2.5 xz\n");
 }
 
 /// Typed references among variable arguments, and to a function that takes plain pointers: no callee makes roots for those.
 const UNTYPED: &str = r#"
 #include <stdarg.h>
-typedef struct Node { long value; TALLY_REF(struct Node) next; } Node;
-TALLY_TYPE(Node, next);
-typedef TALLY_REF(Node) Ref;
-static NI Ref make(long value) { Ref node = TALLY_NEW_REF(Node); node->value = value; return node; }
 static NI void garbage(void) {
     for (int i = 0; i < 50; i++) make(-7);
     tally_collect();
@@ -148,7 +152,7 @@ int main(void) {
 
 #[test]
 fn typed_reference_that_the_callee_does_not_take_as_one_lives_through_the_call() {
-    let folder = Folder::with(&[("untyped.c", &format!("{START}{UNTYPED}"))]);
+    let folder = Folder::with(&[("untyped.c", &format!("{START}{NODES}{UNTYPED}"))]);
     for options in [&["--no-warnings", "--roots", "auto"][..], &["--no-warnings"]] {
         prints(&folder, "untyped.c", options, "123 4 5\n");
     }
@@ -156,18 +160,6 @@ fn typed_reference_that_the_callee_does_not_take_as_one_lives_through_the_call()
 
 /// What functions of the C library return lies in an object, whatever headers make of them.
 const OUT_OF_THE_LIBRARY: &str = r#"
-typedef struct Text { uint64_t length; char at[]; } Text;
-TALLY_DATA_ARRAY_TYPE(Text, length, at);
-static NI Text *text(const char *from) {
-    Text *made = TALLY_NEW_ARRAY(Text, 64);
-    memcpy(made->at, from, strlen(from) + 1);
-    return made;
-}
-static NI void garbage(void) {
-    for (int i = 0; i < 50; i++) text("zzzzzz");
-    tally_collect();
-    for (int i = 0; i < 50; i++) text("yyyyyy");
-}
 static int by_byte(const void *one, const void *other) { return *(const char *)one - *(const char *)other; }
 int main(void) {
     char *found = memmem(text("abcdef")->at, 6, "cd", 2);
@@ -187,7 +179,7 @@ int main(void) {
 
 #[test]
 fn place_that_the_library_returns_keeps_the_object() {
-    let folder = Folder::with(&[("library.c", &format!("#define _GNU_SOURCE\n{START}{OUT_OF_THE_LIBRARY}"))]);
+    let folder = Folder::with(&[("library.c", &format!("#define _GNU_SOURCE\n{START}{TEXTS}{OUT_OF_THE_LIBRARY}"))]);
     for fortified in ["-D_FORTIFY_SOURCE=2", "-D_FORTIFY_SOURCE=0"] {
         let options = ["--no-warnings", "--roots", "auto", fortified];
         prints(&folder, "library.c", &options, "cf ef cd something\n");
